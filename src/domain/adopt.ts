@@ -1,0 +1,113 @@
+import type { MutableJson } from "./json.js";
+import { safeLabel } from "./safe-label.js";
+
+/** How deep and how large a value from outside may be (levels, objects and arrays, UTF-16 units); beyond it `adopt` throws. */
+export const ADOPT_LIMITS = Object.freeze({ depth: 256, nodes: 1_000_000, text: 128 * 1024 * 1024 });
+
+/** Returns its argument from the constructor, so that a subclass can add a private field to any object. */
+const Returned = class {
+  constructor(value: object) {
+    return value;
+  }
+};
+
+class Stamp extends Returned {
+  readonly #adopted = true;
+
+  static has(value: object): boolean {
+    return #adopted in value && value.#adopted;
+  }
+}
+
+type Walk = {
+  nodes: number;
+  text: number;
+  readonly freeze: boolean;
+  readonly place: string;
+  readonly path: (string | number)[];
+};
+
+/**
+ * The one way data from outside gets in: a deep-frozen copy, made once; a value that was adopted before is returned as it is. The
+ * caller's object is neither frozen nor changed. Undefined fields are dropped, `toJSON` is honoured, `__proto__` is an ordinary key.
+ * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, and beyond `ADOPT_LIMITS`.
+ */
+export function adopt<T extends object>(value: T, place: string): T {
+  if (Stamp.has(value)) return value;
+  return copyObject(value, { nodes: 0, text: 0, freeze: true, place, path: [] }, 0) as T;
+}
+
+/** True for a value that `adopt` returned. */
+export function isAdopted(value: object): boolean {
+  return Stamp.has(value);
+}
+
+/** A deep copy of JSON that the receiver owns and may change. Throws like `adopt`. */
+export function copyJson(value: unknown, place: string): MutableJson {
+  return copy(value, { nodes: 0, text: 0, freeze: false, place, path: [] }, 0) as MutableJson;
+}
+
+function copy(value: unknown, walk: Walk, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+      walk.text += value.length;
+      if (walk.text > ADOPT_LIMITS.text) throw fault(walk, depth, "holds more text than is allowed");
+      return value;
+    case "boolean":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) throw fault(walk, depth, "is a number that JSON cannot hold");
+      return value;
+    case "object":
+      return value === null ? null : copyObject(value, walk, depth);
+    default:
+      throw fault(walk, depth, `is a ${typeof value}, which JSON cannot hold`);
+  }
+}
+
+function copyObject(value: object, walk: Walk, depth: number): unknown {
+  walk.nodes += 1;
+  if (depth > ADOPT_LIMITS.depth) throw fault(walk, depth, "is nested too deep, or in a cycle");
+  if (walk.nodes > ADOPT_LIMITS.nodes) throw fault(walk, depth, "holds more values than is allowed");
+  if (Array.isArray(value)) return copyArray(value, walk, depth);
+  const toJson: unknown = "toJSON" in value ? value.toJSON : undefined;
+  if (typeof toJson === "function") return copy(toJson.call(value, ""), walk, depth + 1);
+  const out: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key];
+    if (field === undefined) continue;
+    walk.path[depth] = key;
+    setOwn(out, key, copy(field, walk, depth + 1));
+  }
+  return seal(out, walk, depth);
+}
+
+function copyArray(value: readonly unknown[], walk: Walk, depth: number): unknown {
+  const out: unknown[] = [];
+  for (let i = 0; i < value.length; i++) {
+    const item = value[i];
+    walk.path[depth] = i;
+    out.push(item === undefined ? null : copy(item, walk, depth + 1));
+  }
+  return seal(out, walk, depth);
+}
+
+/** Sets an own field, also one named `__proto__`. */
+export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== "__proto__") target[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function seal(out: object, walk: Walk, depth: number): object {
+  if (!walk.freeze) return out;
+  // Stamped before it is frozen: engines may refuse private fields on frozen objects.
+  if (depth === 0) new Stamp(out);
+  return Object.freeze(out);
+}
+
+function fault(walk: Walk, depth: number, what: string): TypeError {
+  const path = walk.path
+    .slice(0, Math.min(depth, 8))
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${safeLabel(key)}`));
+  return new TypeError(`${walk.place}${path.join("")}${depth > 8 ? "..." : ""} ${what}`);
+}

@@ -1,0 +1,34 @@
+/** Bounds of a turn. Times are milliseconds. */
+export type Limits = {
+  /** Batches of tools a turn may run; the model is asked at most once more (L1). */
+  readonly maxToolRounds: number;
+  readonly maxParallelTools: number;
+  /** Model calls of one round, retries by hooks included. */
+  readonly maxModelAttempts: number;
+  /** Bytes of text of one tool result in UTF-8; more is cut at a code point with a note (U3). */
+  readonly maxToolResultBytes: number;
+  readonly hookTimeoutMs: number;
+  readonly listenerTimeoutMs: number;
+  readonly storeTimeoutMs: number;
+  /** How long a lease holds without a heartbeat (S2). */
+  readonly turnLeaseMs: number;
+  /** Sessions kept ready between turns (S1). */
+  readonly sessionCache: number;
+  /** How long `shutdown` lets turns finish. */
+  readonly drainMs: number;
+};
+
+export const DEFAULT_MAX_TOOL_ROUNDS = 32;
+
+export const DEFAULT_LIMITS: Limits = Object.freeze({
+  maxToolRounds: DEFAULT_MAX_TOOL_ROUNDS,
+  maxParallelTools: 16,
+  maxModelAttempts: 3,
+  maxToolResultBytes: 256 * 1024,
+  hookTimeoutMs: 10_000,
+  listenerTimeoutMs: 5_000,
+  storeTimeoutMs: 30_000,
+  turnLeaseMs: 60_000,
+  sessionCache: 100,
+  drainMs: 5_000,
+});

@@ -1,0 +1,23 @@
+const LIMIT = 64;
+
+/**
+ * One line of text from outside, fit for an error message or a log: control and bidirectional characters removed, lone surrogates
+ * replaced, at most 64 code points, then `...(truncated)`. Cost is bounded whatever the length of `text`.
+ */
+export function safeLabel(text: string): string {
+  // 16 units a kept code point bounds the work on hostile input.
+  const clean = text
+    .slice(0, LIMIT * 16)
+    .replace(UNSAFE, "")
+    .toWellFormed();
+  let label = "";
+  let count = 0;
+  for (const point of clean) {
+    if (count === LIMIT) return `${label}...(truncated)`;
+    label += point;
+    count += 1;
+  }
+  return text.length > LIMIT * 16 ? `${label}...(truncated)` : label;
+}
+
+const UNSAFE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;

@@ -1,0 +1,88 @@
+import type { TurnEvent } from "../domain/event.js";
+import type { AgentMessage, MessageInput } from "../domain/message.js";
+import type { Session, SessionPage, SessionQuery, UsageRecord } from "../domain/session.js";
+import type { ToolDef } from "../domain/tool.js";
+import type { TurnResult } from "../domain/turn-result.js";
+import type { AgentConfig } from "./agent-config.js";
+import type { Awaitable } from "./awaitable.js";
+import type { CommandAccess } from "./command-access.js";
+import type { PipelineHook } from "./hook.js";
+import type { MemoryAccess } from "./memory.js";
+import type { ModelPort } from "./model.js";
+import type { Observer } from "./observer.js";
+import type { StepScope } from "./step-scope.js";
+import type { ToolProvider } from "./tool-provider.js";
+
+/** A string is one user message; content parts, names and metadata need a message. */
+export type TurnInput = string | MessageInput | readonly MessageInput[];
+
+/** What one turn may have beside its input. */
+export type TurnOptions = {
+  /** Ends the turn as `aborted` (L5). */
+  readonly signal?: AbortSignal | undefined;
+  /** Inside the agent's hooks (H2). */
+  readonly hooks?: readonly PipelineHook[] | undefined;
+  readonly observers?: readonly Observer[] | undefined;
+  /** Added to the agent's; a name already taken fails the turn. */
+  readonly tools?: readonly ToolProvider[] | undefined;
+  readonly config?: AgentConfig | undefined;
+  /** Takes a session over at once from a turn that seems to be alive elsewhere (S2). */
+  readonly takeOver?: boolean | undefined;
+  /** Lets a turn run on a session that was redirected (S5). */
+  readonly fork?: boolean | undefined;
+  /** For durable callers: the id, start time (epoch milliseconds) and scope of the turn. */
+  readonly turnId?: string | undefined;
+  readonly startedAt?: number | undefined;
+  readonly stepScope?: StepScope | undefined;
+};
+
+/** Gets events in order; the turn's result waits for the promise it returns for the terminal event (T7). */
+export type EventListener = (event: TurnEvent) => Awaitable<void>;
+
+/** A running turn. */
+export interface TurnHandle extends AsyncIterable<TurnEvent> {
+  readonly id: string;
+  /** Rejects with `AgentError`; never an unhandled rejection when nobody reads it. */
+  readonly result: Promise<TurnResult>;
+  /** A listener that comes later first gets what it missed. Returns how to stop. */
+  subscribe(listener: EventListener): () => void;
+  /** The text pieces only, ended by a `reset` or the end of the turn; the same rules as for events. */
+  text(): AsyncIterable<string>;
+  /** Ends the turn as `aborted`; repeated or late calls do nothing. */
+  abort(reason?: string): void;
+}
+
+/** Sessions beside the running conversation; built on `load` and `save`, under the session's lock. */
+export type SessionAccess = {
+  /** Rejects with `SessionError("load")` when the first store cannot list. */
+  list(query?: SessionQuery): Promise<SessionPage>;
+  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. */
+  fork(id: string, atMessage?: string): Promise<string>;
+  export(id: string): Promise<Session>;
+  /** Replaces what is stored under the id, in all stores. */
+  import(id: string, session: Session): Promise<void>;
+  delete(id: string): Promise<void>;
+};
+
+/** An agent as commands, hooks, agent-tools and hosts see it. */
+export interface AgentApi {
+  /** One turn to its end. Without a session id a new one is made (`finalSessionId`). Rejects with `AgentError`. */
+  runTurn(input: TurnInput, sessionId?: string, options?: TurnOptions): Promise<TurnResult>;
+  /** The same turn as a handle; it starts in the next microtask (T8). */
+  startTurn(input: TurnInput, sessionId?: string, options?: TurnOptions): TurnHandle;
+  /** The stored session, read anew. */
+  session(id: string): Promise<Session>;
+  readonly sessions: SessionAccess;
+  /** Adds a message between turns, under the session's lock; returns it as stored. */
+  appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
+  /** For turns that start from now on: another port, or another model name for the same port. */
+  setModel(model: ModelPort | string): void;
+  /** The tools as listed now. */
+  tools(): Promise<readonly ToolDef[]>;
+  readonly memory: MemoryAccess;
+  readonly commands: CommandAccess;
+  /** What a session has used; nothing for one without a turn. */
+  usage(sessionId: string): Promise<UsageRecord | undefined>;
+  /** Events of all turns of this agent. Returns how to stop. */
+  subscribe(listener: EventListener): () => void;
+}

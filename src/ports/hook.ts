@@ -1,0 +1,84 @@
+import type { Json, JsonObject } from "../domain/json.js";
+import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
+import type { ResultPatch, Stage, StageKind, StageOutcome, StagePatches } from "../domain/stage.js";
+import type { ToolDef, ToolResult } from "../domain/tool.js";
+import type { Awaitable } from "./awaitable.js";
+import type { CommandAccess } from "./command-access.js";
+import type { MemoryAccess } from "./memory.js";
+
+/** A person's or program's decision about a deferred call. */
+export type Decision =
+  | { readonly callId: string; readonly approve: true; readonly arguments?: JsonObject | undefined }
+  | { readonly callId: string; readonly approve: false; readonly reason: string };
+
+/** What a hook may know and do at any stage. Lists are fresh copies: changing one harms nobody. */
+export type HookContext = {
+  readonly turnId: string;
+  readonly sessionId: string;
+  /** 0 before the first round. */
+  readonly round: number;
+  readonly signal: AbortSignal;
+  /** The conversation, without the system prompt. */
+  readonly messages: readonly AgentMessage[];
+  readonly tools: readonly ToolDef[];
+  /** The system prompt of the last model call; empty before it. */
+  readonly system: string;
+  /** The reply whose calls are being handled. */
+  readonly assistantMessage?: AssistantMessage | undefined;
+  /** What this turn has added so far. */
+  readonly newMessages: readonly AgentMessage[];
+  /** Position of the call in its reply, at tool stages. */
+  readonly sourceOrder?: number | undefined;
+  readonly memory: MemoryAccess;
+  readonly commands: CommandAccess;
+  /** Set at `beforeTool` when the call was deferred and then approved. */
+  readonly decision?: Decision | undefined;
+  /** Runs an effect of the hook's own as a recorded step; `name` is unique within this hook and stage. Rejects with what `run` rejects with. */
+  step<T extends Json>(name: string, run: () => Promise<T>): Promise<T>;
+  /** Publishes a `custom` event whose source is this hook's name. */
+  emit(label: string, data: JsonObject): void;
+  /** Runs `fn` when the round ends, however it ends; from `beforeModel`, when that request ended, before a retry (H4). */
+  onSettled(fn: () => Awaitable<void>): void;
+};
+
+/** Makers of outcomes; a stage allows only those `STAGE_OUTCOMES` lists for it. */
+export type OutcomeMakers<K extends StageKind = StageKind> = {
+  next(patch: K extends keyof StagePatches ? StagePatches[K] : never): StageOutcome;
+  stop(reason: string): StageOutcome;
+  abort(reason: string): StageOutcome;
+  retry(options?: { readonly compress?: boolean }): StageOutcome;
+  answer(result: ToolResult | string): StageOutcome;
+  block(reason: string): StageOutcome;
+  defer(reason: string): StageOutcome;
+  patch(patch: ResultPatch): StageOutcome;
+  finish(): StageOutcome;
+  checkpoint(): StageOutcome;
+  cancel(reason: string): StageOutcome;
+  goOn(messages?: readonly MessageInput[]): StageOutcome;
+  wait(reason?: string): StageOutcome;
+};
+
+/** The context of `onStage`, with every maker. */
+export type StageContext = HookContext & OutcomeMakers;
+
+/** What a throw means at the two stages where a hook may choose: `"error-result"` turns it into the call's result. */
+export type OnFailure = {
+  readonly beforeTool?: "abort" | "error-result" | undefined;
+  readonly afterTool?: "report" | "error-result" | undefined;
+};
+
+/**
+ * Takes part in a turn at named stages. Never called concurrently for one turn. A hook that returns no promise is not awaited; one
+ * call is bounded by `hookTimeoutMs`. What a throw means is in the stage table.
+ */
+export interface PipelineHook {
+  /** Needed for `before` and `after`, for durable turns, and in reports. */
+  readonly name?: string;
+  /** The stages it wants; absent, all of them. */
+  readonly stages?: readonly StageKind[];
+  /** Names of hooks this one stands before (outside of) or after; checked at composition (A4). */
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
+  readonly onFailure?: OnFailure;
+  onStage(stage: Stage, context: StageContext): Awaitable<StageOutcome | undefined | void>;
+}

@@ -1,0 +1,15 @@
+export type * from "./agent-api.js";
+export type * from "./agent-config.js";
+export type * from "./awaitable.js";
+export type * from "./command.js";
+export type * from "./command-access.js";
+export type * from "./compressor.js";
+export type * from "./hook.js";
+export type * from "./lifecycle.js";
+export type * from "./memory.js";
+export type * from "./model.js";
+export type * from "./observer.js";
+export type * from "./runtime.js";
+export type * from "./session-store.js";
+export type * from "./step-scope.js";
+export type * from "./tool-provider.js";
