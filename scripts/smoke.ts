@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readApi } from "./api-report.ts";
+import { peers } from "./entries.ts";
+
+/** Installs the packed tarball somewhere else and uses it there as an ES module and as CommonJS. */
+const place = mkdtempSync(join(tmpdir(), "ennead-smoke-"));
+
+function run(command: string, args: readonly string[], cwd?: string): string {
+  try {
+    return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${command} ${args.join(" ")} failed\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+  }
+}
+
+const api = readApi();
+
+/** Checks that every entry exports exactly the names its declarations promise. */
+const exportsCheck = `
+for (const [specifier, names] of ${JSON.stringify(api.map(({ entry, values }) => [entry.specifier, values]))}) {
+  const found = Object.keys(await load(specifier)).filter((name) => name !== "__esModule" && name !== "module.exports");
+  assert.deepEqual(found.sort(), names.slice().sort(), specifier);
+}
+`;
+
+/** Runs a turn of an agent from a container; nobody imports reflect-metadata here, and tsyringe comes second. */
+const containerCheck = `
+const { createAgent, Ports } = await load("ennead/container");
+const { ScriptedModel, respond, stopResponse } = await load("ennead/testkit");
+const { MemorySessionStore } = await load("ennead/sessions/memory");
+const { container } = await load("tsyringe");
+const scope = container.createChildContainer();
+scope.registerInstance(Ports.Model, new ScriptedModel([respond(stopResponse("hello"))]));
+scope.registerInstance(Ports.Sessions, new MemorySessionStore());
+const agent = await createAgent(scope);
+const result = await agent.runTurn("session", "hi");
+assert.equal(result.status, "completed");
+await agent.shutdown();
+`;
+
+/** Every entry alone: how many files it loads, and that it loads no optional peer unless the table says so. */
+const loadCheck = `
+const { execFileSync } = require("node:child_process");
+for (const [specifier, allowed] of ${JSON.stringify(
+  api.map(({ entry }) => [entry.specifier, Object.keys(peers).filter((name) => peers[name]?.includes(entry.source))]),
+)}) {
+  const script = "require(" + JSON.stringify(specifier) + "); console.log(JSON.stringify(Object.keys(require.cache)))";
+  const files = JSON.parse(execFileSync(process.execPath, ["-e", script], { encoding: "utf8" }));
+  const own = files.filter((file) => /node_modules[\\\\/]ennead[\\\\/]/.test(file));
+  assert.ok(own.length <= 4, specifier + " loads " + own.length + " files:\\n" + own.join("\\n"));
+  for (const peer of ${JSON.stringify(Object.keys(peers))}) {
+    const loaded = files.some((file) => file.replaceAll("\\\\", "/").includes("node_modules/" + peer + "/"));
+    assert.ok(!loaded || allowed.includes(peer), specifier + " loads " + peer);
+  }
+}
+`;
+
+try {
+  const [packed] = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place])) as [
+    { filename: string; size: number; entryCount: number },
+  ];
+  const tarball = join(place, packed.filename);
+  run("publint", ["run", tarball, "--strict"]);
+  run("attw", [tarball, "--profile", "node16"]);
+
+  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { devDependencies: Record<string, string> };
+  writeFileSync(join(place, "package.json"), JSON.stringify({ name: "smoke", private: true }));
+  const wanted = Object.keys(peers).map((name) => `${name}@${manifest.devDependencies[name] ?? "missing"}`);
+  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball, ...wanted], place);
+
+  writeFileSync(
+    join(place, "smoke.mjs"),
+    `import assert from "node:assert/strict";\nconst load = (name) => import(name);\n${containerCheck}${exportsCheck}`,
+  );
+  writeFileSync(
+    join(place, "smoke.cjs"),
+    `const assert = require("node:assert/strict");\nconst load = require;\n(async () => {${containerCheck}${exportsCheck}${loadCheck}})();`,
+  );
+  run("node", ["smoke.mjs"], place);
+  run("node", ["smoke.cjs"], place);
+  run("npx", ["--no-install", "ennead", "--help"], place);
+  console.log(
+    `smoke: ${packed.entryCount} files, ${Math.round(packed.size / 1024)} KB packed; ESM, CommonJS and bin work`,
+  );
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}
