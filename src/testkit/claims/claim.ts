@@ -1,0 +1,51 @@
+import type { Awaitable } from "../../ports/awaitable.js";
+
+/**
+ * One sentence every adapter of a port must make true, as data. `check` throws when it does not hold. `needs` names what a
+ * fixture must be able to do for the claim to mean something; a claim whose need is declared missing is skipped, aloud.
+ */
+export type Claim<F, C extends string = never> = {
+  /** Stable; reports and broken adapters refer to it. */
+  readonly id: string;
+  /** A claim in the present tense. */
+  readonly title: string;
+  readonly needs?: C;
+  check(fixture: F): Awaitable<void>;
+};
+
+/** What an adapter under test says it cannot do, with the reason. What is not named here is expected to work. */
+export type Capabilities<C extends string> = { readonly [K in C]?: true | { readonly missing: string } };
+
+/** What one claim is checked against: made afresh for each claim, disposed of after it whatever happened. */
+export type Fixture = { [Symbol.asyncDispose]?(): PromiseLike<void> };
+
+/** A table of claims and how to make what they are checked against. */
+export type ClaimRun<F extends Fixture, C extends string> = {
+  readonly claims: readonly Claim<F, C>[];
+  readonly make: () => Awaitable<NoInfer<F>>;
+  readonly capabilities?: Capabilities<C>;
+};
+
+/** The reason a claim is skipped, undefined when it is to be checked. */
+export function skipReason<F, C extends string>(
+  claim: Claim<F, C>,
+  capabilities: Capabilities<C> | undefined,
+): string | undefined {
+  if (claim.needs === undefined) return undefined;
+  const declared = capabilities?.[claim.needs];
+  return declared === undefined || declared === true ? undefined : `no ${claim.needs}: ${declared.missing}`;
+}
+
+/** Checks one claim on a fixture of its own; rejects with what `check` threw. */
+export async function checkClaim<F extends Fixture, C extends string>(
+  claim: Claim<F, C>,
+  make: () => Awaitable<F>,
+): Promise<void> {
+  const fixture = await make();
+  await using _disposal = {
+    async [Symbol.asyncDispose]() {
+      await fixture[Symbol.asyncDispose]?.();
+    },
+  };
+  await claim.check(fixture);
+}

@@ -1,0 +1,3 @@
+export type { Capabilities, Claim, ClaimRun, Fixture } from "./claim.js";
+export { ClaimFailure, expectEqual, expectRejection, expectThat } from "./expectations.js";
+export { checkClaims, type ClaimReport, type ClaimResult, runClaims, type TestFunction } from "./run-claims.js";
