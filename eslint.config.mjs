@@ -7,7 +7,7 @@ const defaultExport = {
 
 const viaRuntime = "Take it from the runtime or the step scope, so that a turn can be replayed.";
 
-/** What the domain and the loop may not touch: a turn must replay the same from its records (see docs/decisions). */
+/** What the domain and the loop may not touch: a turn must replay the same from its records. */
 const deterministic = {
   "no-restricted-globals": [
     "error",

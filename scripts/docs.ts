@@ -5,11 +5,11 @@ import { join } from "node:path";
 const block = /^```(\S+)[^\S\n]*([^\n]*)\n([\s\S]*?)^```$/gm;
 const codeLanguages = new Set(["ts", "tsx", "typescript", "js", "jsx", "javascript", "mjs", "cjs"]);
 
-/** README.md and all guides; the API reports are made by a machine and left out. */
+/** README.md, CONTRIBUTING.md and all guides; the API reports are made by a machine and left out. */
 export function guides(): readonly string[] {
   const docs = existsSync("docs") ? readdirSync("docs", { recursive: true, encoding: "utf8" }) : [];
   const paths = docs.map((name) => join("docs", name)).filter((path) => !path.startsWith(join("docs", "api")));
-  return ["README.md", ...paths].filter((path) => path.endsWith(".md") && existsSync(path)).sort();
+  return ["README.md", "CONTRIBUTING.md", ...paths].filter((path) => path.endsWith(".md") && existsSync(path)).sort();
 }
 
 /** A file, or the lines between its `// #region name` and `// #endregion name`, without the common indentation. */
