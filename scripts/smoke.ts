@@ -61,9 +61,9 @@ for (const [specifier, allowed] of ${JSON.stringify(
 `;
 
 try {
-  const [packed] = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place])) as [
-    { filename: string; size: number; entryCount: number },
-  ];
+  const listing: unknown = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place]));
+  // A list, or in newer versions of npm an object by package name.
+  const [packed] = Object.values(listing as object) as [{ filename: string; size: number; entryCount: number }];
   const tarball = join(place, packed.filename);
   run("publint", ["run", tarball, "--strict"]);
   run("attw", [tarball, "--profile", "node16"]);
