@@ -1,0 +1,124 @@
+import type { SQLOutputValue } from "node:sqlite";
+import { setOwn } from "../../domain/adopt.js";
+import { SessionError } from "../../domain/errors.js";
+import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { AgentMessage } from "../../domain/message.js";
+import { safeLabel } from "../../domain/safe-label.js";
+import type { LoadedSession, Session, SessionDelta } from "../../domain/session.js";
+import { storable } from "../../domain/session-rules.js";
+
+/** A row as `node:sqlite` gives it out. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** A field of a session besides its messages, one row each, so that a patch costs its own keys only. */
+export type FieldRow = { readonly place: "root" | "metadata"; readonly name: string; readonly body: string };
+
+/**
+ * SQLite would turn a lone surrogate into U+FFFD, and tools cut a text at NUL: such ids and keys are kept as JSON text, which begins with a
+ * quote, all others as they are.
+ */
+export function textKey(text: string): string {
+  return text.startsWith('"') || text.includes("\0") || !text.isWellFormed() ? JSON.stringify(text) : text;
+}
+
+/** The inverse of `textKey`. */
+export function keyText(row: Row, column: string): string {
+  const text = textOf(row, column);
+  if (!text.startsWith('"')) return text;
+  const key = decode(text, column);
+  if (typeof key !== "string") throw damaged(column);
+  return key;
+}
+
+export function numberOf(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value !== "number") throw damaged(column);
+  return value;
+}
+
+/** What a delta writes, as text; throws `SessionError("save")` for what JSON cannot hold, before any lock is taken. */
+export function encodeDelta(delta: SessionDelta) {
+  const compaction = delta.compaction === undefined ? {} : { compaction: delta.compaction };
+  return {
+    operation: textKey(delta.operationId),
+    bodies: delta.messages.map(encodeMessage),
+    fields: [...fieldRows("metadata", delta.metadata ?? {}), ...fieldRows("root", compaction)],
+    unset: (delta.unset ?? []).map(textKey),
+  };
+}
+
+/** What a whole session consists of, as text; unknown root fields are kept. */
+export function encodeSession(session: LoadedSession) {
+  const { messages, metadata, revision: _revision, from: _from, ...root } = session;
+  return {
+    bodies: messages.map(encodeMessage),
+    fields: [...fieldRows("metadata", metadata), ...fieldRows("root", root)],
+  };
+}
+
+function encodeMessage(message: AgentMessage): string {
+  return JSON.stringify(storable(message, "message"));
+}
+
+function fieldRows(place: FieldRow["place"], fields: object): FieldRow[] {
+  const rows = Object.entries(storable(fields, place === "root" ? "session" : place));
+  return rows.map(([name, value]) => ({ place, name: textKey(name), body: JSON.stringify(value) }));
+}
+
+/** Throws `SessionError("corrupt")` unless there are `count` sound messages. */
+export function decodeMessages(rows: readonly Row[], count: number): AgentMessage[] {
+  if (rows.length !== count) throw new SessionError("corrupt", `${rows.length} of ${count} messages are there`);
+  return rows.map((row, index) => {
+    const message = decode(textOf(row, "body"), `message ${index}`);
+    if (!isJsonObject(message)) throw damaged(`message ${index}`);
+    // Stores keep messages of every version: what is an object is one.
+    return message as unknown as AgentMessage;
+  });
+}
+
+/** Metadata and the root fields of a session; a damaged one is `SessionError("corrupt")`. */
+export function decodeFields(rows: readonly Row[]): { readonly metadata: JsonObject; readonly root: Partial<Session> } {
+  const metadata: Record<string, Json> = {};
+  const root: Record<string, Json> = {};
+  for (const row of rows) setField(row["place"] === "metadata" ? metadata : root, row);
+  const { compaction } = root;
+  if (compaction !== undefined && !(isJsonObject(compaction) && Array.isArray(compaction["messages"]))) {
+    throw damaged("compaction");
+  }
+  return { metadata, root };
+}
+
+/** Metadata for a list, which must show a damaged session too: what cannot be read is left out, `load` reports it. */
+export function readableMetadata(rows: readonly Row[]): JsonObject {
+  const metadata: Record<string, Json> = {};
+  for (const row of rows) {
+    if (row["place"] !== "metadata") continue;
+    try {
+      setField(metadata, row);
+    } catch {}
+  }
+  return metadata;
+}
+
+function setField(target: Record<string, Json>, row: Row): void {
+  const name = keyText(row, "name");
+  setOwn(target, name, decode(textOf(row, "body"), name));
+}
+
+function textOf(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value !== "string") throw damaged(column);
+  return value;
+}
+
+function decode(text: string, what: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw damaged(what, cause);
+  }
+}
+
+function damaged(what: string, cause?: unknown): SessionError {
+  return new SessionError("corrupt", `${safeLabel(what)} is damaged`, { cause });
+}
