@@ -1,3 +1,4 @@
+import { errorText, isError, plainJson } from "./plain-json.js";
 import { safeLabel } from "./safe-label.js";
 import type { Usage } from "./usage.js";
 import type { AssistantPart } from "./message.js";
@@ -211,13 +212,14 @@ export function errorCategory(error: unknown): string {
   return error instanceof Error ? safeLabel(error.constructor.name) : typeof error;
 }
 
-/** One line of text for any thrown value, own words of errors included; for results the model reads, not for logs. */
+/** Text for any thrown value, own words of errors included; for results the model reads, not for logs. Never throws, never empty. */
 export function describeThrown(value: unknown): string {
-  if (value instanceof Error) return value.message === "" ? value.name : value.message;
-  if (typeof value === "string") return value;
+  if (value === undefined) return "undefined";
   try {
-    return JSON.stringify(value) ?? String(value);
+    if (typeof value === "object" && value !== null && isError(value)) return errorText(value);
+    const { json } = plainJson(value);
+    return typeof json === "string" && json !== "" ? json : JSON.stringify(json);
   } catch {
-    return Object.prototype.toString.call(value);
+    return "a value that cannot be read";
   }
 }

@@ -1,0 +1,87 @@
+import type { Content, ContentSource } from "./content.js";
+import { describeThrown } from "./errors.js";
+import { isJsonObject, type Json, type JsonObject } from "./json.js";
+import { isError, plainJson } from "./plain-json.js";
+import { errorResult, okResult, type ToolResult } from "./tool.js";
+import { fitsUtf8, truncateContent, truncateUtf8 } from "./truncate-utf8.js";
+
+/**
+ * A result of whatever a tool returned (U3); never throws. A result passes, decoded part by part; text becomes one text part; nothing
+ * becomes no content; JSON becomes `structured`; anything JSON cannot hold becomes text, an error or what cannot be read an error result.
+ * All text, `structured` included, takes at most `maxBytes` bytes in UTF-8: more is cut with a note, and structured data too large
+ * becomes cut text. `details`, images and files do not count. Does not keep or change `value`; a normal result comes out equal.
+ */
+export function normaliseToolReturn(value: unknown, maxBytes: number): ToolResult {
+  try {
+    return limited(decode(value), maxBytes);
+  } catch (error) {
+    return errorResult(truncateUtf8(`The tool's result cannot be read: ${describeThrown(error)}`, maxBytes));
+  }
+}
+
+function decode(value: unknown): ToolResult {
+  if (value === undefined || value === "") return okResult([]);
+  if (typeof value === "string") return okResult(value);
+  if (typeof value === "object" && value !== null && isError(value)) return errorResult(describeThrown(value));
+  const { json, exact } = plainJson(value);
+  if (isResult(json)) return decodeResult(json);
+  return exact ? okResult([], { structured: json }) : okResult(textOf(json));
+}
+
+type ResultShape = JsonObject & { readonly content: string | readonly Json[] };
+
+/** A result says `isError`, or holds nothing but a result's fields with parts as content. Other objects with a `content` are data. */
+function isResult(json: Json): json is ResultShape {
+  if (!isJsonObject(json)) return false;
+  const content = json["content"];
+  if (typeof json["isError"] === "boolean") return typeof content === "string" || Array.isArray(content);
+  if (!Array.isArray(content) || content.length === 0) return false;
+  return content.every(isPart) && Object.keys(json).every((key) => RESULT_KEYS.has(key));
+}
+
+const RESULT_KEYS: ReadonlySet<string> = new Set(["content", "structured", "details", "isError", "terminate"]);
+
+function decodeResult(json: ResultShape): ToolResult {
+  const { content, structured, details, isError: failed, terminate } = json;
+  const parts = typeof content === "string" ? textParts(content) : content.flatMap(decodePart);
+  const extras = { structured, details, ...(terminate === true ? { terminate } : undefined) };
+  return failed === true ? errorResult(parts, extras) : okResult(parts, extras);
+}
+
+function textParts(text: string): readonly Content[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** A part of a shape we do not know is told to the model as text. */
+function decodePart(part: Json): readonly Content[] {
+  return isPart(part) ? [part] : textParts(textOf(part));
+}
+
+function isPart(part: unknown): part is JsonObject & Content {
+  if (!isJsonObject(part)) return false;
+  const { type, text, source, mimeType, name } = part;
+  if (type === "text") return typeof text === "string";
+  const named = type === "image" || (type === "file" && (name === undefined || typeof name === "string"));
+  return named && typeof mimeType === "string" && isSource(source);
+}
+
+function isSource(source: unknown): source is ContentSource & JsonObject {
+  return isJsonObject(source) && (typeof source["base64"] === "string" || typeof source["url"] === "string");
+}
+
+function textOf(json: Json): string {
+  return typeof json === "string" ? json : JSON.stringify(json);
+}
+
+function limited(result: ToolResult, maxBytes: number): ToolResult {
+  const { structured, ...rest } = result;
+  if (structured === undefined) return { ...rest, content: truncateContent(rest.content, maxBytes) };
+  const text = JSON.stringify(structured);
+  if (rest.content.length === 0) {
+    return fitsUtf8(text, maxBytes) ? result : { ...rest, content: textParts(truncateUtf8(text, maxBytes)) };
+  }
+  const spoken = rest.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  if (fitsUtf8(spoken + text, maxBytes)) return result;
+  const note: Content = { type: "text", text: `\n[structured data left out: ${text.length} characters]` };
+  return { ...rest, content: truncateContent([...rest.content, note], maxBytes) };
+}
