@@ -1,0 +1,34 @@
+import type { Revision, SessionDelta } from "../../domain/session.js";
+import type { Awaitable } from "../../ports/awaitable.js";
+import type { SessionStore } from "../../ports/session-store.js";
+import { type Claim, type Fixture } from "./claim.js";
+import { expectThat } from "./expectations.js";
+
+/** What a store may lack. Optional methods of the port are capabilities, `damage` and `reopen` are offered by the fixture. */
+export type SessionStoreCapability = "append" | "list" | "delete" | "damage" | "reopen";
+
+/** An empty store that nobody else uses. */
+export type SessionStoreFixture = Fixture & {
+  readonly store: SessionStore;
+  /** Makes what is kept of a message of this session unreadable, behind the store's back. */
+  damage?(id: string): Awaitable<void>;
+  /** Another store on the same data, which the fixture disposes of. */
+  reopen?(): Awaitable<SessionStore>;
+};
+
+/** A claim of `sessionStoreClaims`. */
+export type SessionStoreClaim = Claim<SessionStoreFixture, SessionStoreCapability>;
+
+/** The optional method, bound; a store that lacks it without saying so fails the claim. */
+export function appendTo(store: SessionStore): (id: string, delta: SessionDelta) => Promise<Revision> {
+  const { append } = store;
+  expectThat(append !== undefined, "the store has no append and does not declare it missing");
+  return (id, delta) => append.call(store, id, delta);
+}
+
+/** Like `appendTo`, for `list`. */
+export function listOf(store: SessionStore): NonNullable<SessionStore["list"]> {
+  const { list } = store;
+  expectThat(list !== undefined, "the store has no list and does not declare it missing");
+  return (query) => list.call(store, query);
+}

@@ -1,0 +1,193 @@
+import { SessionError } from "../../domain/errors.js";
+import type { LoadedSession } from "../../domain/session.js";
+import type { SessionStore } from "../../ports/session-store.js";
+import { expectEqual, expectRejection, expectThat } from "./expectations.js";
+import { appendTo, type SessionStoreClaim } from "./session-fixture.js";
+import { deltaOf, note } from "./session-samples.js";
+
+/** Revisions, operation ids and patches: no write is lost, doubled or half done. */
+export const sessionWriteClaims: readonly SessionStoreClaim[] = [
+  {
+    id: "save-conflict",
+    title: "a save based on another revision than the stored one is a conflict without effect",
+    async check({ store }) {
+      const first = await store.save("s", sessionOf(0, "a"));
+      const second = await store.save("s", sessionOf(first, "a", "b"));
+      expectThat(second > first, "a save must raise the revision");
+      for (const revision of [0, first, second + 1]) {
+        const stale = (): unknown => store.save("s", sessionOf(revision, "lost"));
+        await expectRejection(stale, SessionError, ["conflict"], `save on revision ${revision} of ${second}`);
+      }
+      expectEqual(await store.load("s"), sessionOf(second, "a", "b"), "load");
+    },
+  },
+  {
+    id: "save-replace",
+    title: "a save with replace is not compared, replaces everything and never takes a revision back",
+    async check({ store }) {
+      const first = await store.save("s", { ...sessionOf(0, "a"), compaction, metadata: { old: 1 } });
+      const second = await store.save("s", sessionOf(99, "b"), { replace: true });
+      expectThat(second > first, "the revision must grow");
+      expectEqual(await store.load("s"), sessionOf(second, "b"), "load");
+      const fresh = await store.save("new", sessionOf(7, "b"), { replace: true });
+      expectEqual(await store.load("new"), sessionOf(fresh, "b"), "load of a new one");
+    },
+  },
+  {
+    id: "save-part",
+    title: "a part of a session, as loaded for a known revision, cannot be saved over the whole",
+    async check({ store }) {
+      const revision = await store.save("s", sessionOf(0, "a", "b"));
+      const part: LoadedSession = { ...sessionOf(revision, "b"), from: 1 };
+      await expectRejection(() => store.save("s", part), SessionError, ["save"], "save");
+      await expectRejection(() => store.save("s", part, { replace: true }), SessionError, ["save"], "replace");
+      expectEqual(await store.load("s"), sessionOf(revision, "a", "b"), "load");
+    },
+  },
+  {
+    id: "append-conflict",
+    title: "an append based on another revision than the stored one is a conflict without effect",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const revision = await append("s", deltaOf("o1", 0, [note("a")]));
+      for (const base of [revision - 1, revision + 1]) {
+        const stale = deltaOf(`stale ${base}`, base, [note("lost")], { metadata: { lost: true }, compaction });
+        await expectRejection(() => append("s", stale), SessionError, ["conflict"], `append on ${base} of ${revision}`);
+      }
+      expectEqual(await store.load("s"), sessionOf(1, "a"), "load");
+    },
+  },
+  {
+    id: "append-revision",
+    title: "a compared append raises the revision by one, with or without messages",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const revisions = [
+        await append("s", deltaOf("o1", 0, [])),
+        await append("s", deltaOf("o2", 1, [note("a"), note("b")])),
+        await append("s", deltaOf("o3", 2, [], { metadata: { k: 1 } })),
+      ];
+      expectEqual(revisions, [1, 2, 3], "revisions");
+      expectEqual(await store.load("s"), { ...sessionOf(3, "a", "b"), metadata: { k: 1 } }, "load");
+    },
+  },
+  {
+    id: "append-once",
+    title:
+      "an operation id already applied has no effect and answers the revision it made, however much was written since",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const first = deltaOf("o1", 0, [note("a")], { metadata: { k: 1 } });
+      expectEqual(await append("s", first), 1, "revision");
+      expectEqual(await append("s", first), 1, "revision of the repetition");
+      await append("s", deltaOf("o2", 1, [note("b")], { metadata: { k: 2 } }));
+      expectEqual(await append("s", first), 1, "revision of the late repetition");
+      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b"), metadata: { k: 2 } }, "load");
+      const saved = await store.save("s", sessionOf(2, "c"));
+      expectEqual(await append("s", first), 1, "revision of the repetition after a save");
+      expectEqual(await store.load("s"), sessionOf(saved, "c"), "load after a save");
+      expectEqual(await append("other", first), 1, "an operation id counts for one session");
+    },
+  },
+  {
+    id: "patch-once",
+    title: "a metadata patch is applied once per operation id",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const patch = deltaOf("p", undefined, [], { metadata: { title: "old" } });
+      await append("s", deltaOf("o", 0, [note("a")]));
+      expectEqual(await append("s", patch), 1, "revision");
+      await append("s", deltaOf("q", undefined, [], { metadata: { title: "new" } }));
+      expectEqual(await append("s", patch), 1, "revision of the repetition");
+      expectEqual((await store.load("s")).metadata, { title: "new" }, "metadata");
+    },
+  },
+  {
+    id: "patch-revision",
+    title: "a metadata patch without a base revision never conflicts and leaves revision and messages",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o1", 0, [note("a")], { metadata: { kept: [1], title: "old" } }));
+      await append("s", deltaOf("p1", undefined, [], { metadata: { title: "new", owner: null } }));
+      await append("s", deltaOf("o2", 1, [note("b")]));
+      const metadata = { kept: [1], title: "new", owner: null };
+      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b"), metadata }, "load");
+      expectEqual(await append("new", deltaOf("p", undefined, [], { metadata })), 0, "revision of a new session");
+      expectEqual(await store.load("new"), { messages: [], metadata, revision: 0 }, "load of a new session");
+    },
+  },
+  {
+    id: "patch-unset",
+    title: "unset removes the keys it names, unknown ones without an error, and no other",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o1", 0, [], { metadata: { a: 1, b: null, c: "x" } }));
+      await append("s", deltaOf("o2", 1, [], { unset: ["b", "never"], metadata: { d: 4 } }));
+      expectEqual((await store.load("s")).metadata, { a: 1, c: "x", d: 4 }, "metadata");
+    },
+  },
+  {
+    id: "patch-only",
+    title: "messages or a compaction without a base revision are refused without effect",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const refused = [deltaOf("o1", undefined, [note("a")]), deltaOf("o2", undefined, [], { compaction })];
+      for (const delta of refused) await expectRejection(() => append("s", delta), SessionError, ["save"], "append");
+      expectEqual(await store.load("s"), sessionOf(0), "load");
+    },
+  },
+  {
+    id: "compaction",
+    title: "a compaction is kept beside the messages until another one or a save replaces it",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o1", 0, [note("a"), note("b")], { compaction }));
+      await append("s", deltaOf("o2", 1, [note("c")]));
+      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b", "c"), compaction }, "load");
+      expectEqual((await store.load("s", 1)).compaction, compaction, "compaction for a known revision");
+      const later = { upTo: "b", messages: [] };
+      await append("s", deltaOf("o3", 2, [], { compaction: later }));
+      expectEqual((await store.load("s")).compaction, later, "compaction");
+      const revision = await store.save("s", sessionOf(3, "a"));
+      expectEqual(await store.load("s"), sessionOf(revision, "a"), "load after a save without one");
+    },
+  },
+  {
+    id: "known",
+    title: "with a known revision the answer follows on from what the reader has, or is whole",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o1", 0, [note("a"), note("b")], { metadata: { k: 1 } }));
+      await append("s", deltaOf("o2", 1, []));
+      await append("s", deltaOf("o3", 2, [note("c")]));
+      const seen = [[], ["a", "b"], ["a", "b"], ["a", "b", "c"]];
+      for (const [known, ids] of seen.entries()) await expectFollowing(store, known, ids);
+      const revision = await store.save("s", { ...sessionOf(3, "x", "b", "c"), metadata: { k: 1 } });
+      await append("s", deltaOf("o4", revision, [note("d")]));
+      for (const known of [1, 3, revision + 9]) expectEqual((await store.load("s", known)).from ?? 0, 0, "from");
+      await expectFollowing(store, revision, ["x", "b", "c"]);
+    },
+  },
+];
+
+const compaction = { upTo: "a", messages: [note("summary")] };
+
+function sessionOf(revision: number, ...ids: readonly string[]) {
+  return { messages: ids.map((id) => note(id)), metadata: {}, revision };
+}
+
+async function expectFollowing(store: SessionStore, known: number, ids: readonly string[]): Promise<void> {
+  const { from, ...part } = await store.load("s", known);
+  const had = ids.slice(0, from ?? 0).map((id) => note(id));
+  expectThat(had.length === (from ?? 0), `the answer for revision ${known} begins after what its reader has`);
+  expectEqual({ ...part, messages: [...had, ...part.messages] }, await store.load("s"), `load after revision ${known}`);
+}
