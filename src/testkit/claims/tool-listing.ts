@@ -1,0 +1,99 @@
+import type { ToolDef } from "../../domain/tool.js";
+import { isJsonObject } from "../../domain/json.js";
+import type { ToolProvider } from "../../ports/tool-provider.js";
+import type { Claim } from "./claim.js";
+import { expectEqual, expectThat } from "./expectations.js";
+import {
+  execute,
+  expectSettled,
+  given,
+  type ToolProviderCapability,
+  type ToolProviderFixture,
+} from "./tool-provider-fixture.js";
+
+/** How tools are listed. */
+export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProviderCapability>[] = [
+  {
+    id: "tools-list-each-name-once",
+    title: "each tool is listed once",
+    async check({ provider }) {
+      const names = (await list(provider)).map((tool) => tool.name);
+      expectThat(new Set(names).size === names.length, "no name is listed twice");
+    },
+  },
+  {
+    id: "tools-list-the-same-again",
+    title: "listing again, before and after a call, gives the same tools in the same order",
+    async check({ provider, call }) {
+      const first = await list(provider);
+      expectEqual(await list(provider), first, "the second listing");
+      await execute(provider, call);
+      expectEqual(await list(provider), first, "the listing after a call");
+    },
+  },
+  {
+    id: "tools-list-concurrently",
+    title: "concurrent listings give the same as one alone",
+    async check({ provider }) {
+      const lists = await Promise.all(Array.from({ length: 8 }, () => list(provider)));
+      const names = lists.map((tools) => tools.map((tool) => tool.name).sort());
+      for (const other of names) expectEqual(other, names[0], "a concurrent listing");
+    },
+  },
+  {
+    id: "tools-are-json",
+    title: "a definition holds JSON only",
+    async check({ provider }) {
+      for (const tool of await list(provider)) expectThat(isJson(tool), `the definition of ${tool.name} is JSON`);
+    },
+  },
+  {
+    id: "tools-take-objects",
+    title: "the input schema of every tool is that of an object, and every tool has a name and a description",
+    async check({ provider }) {
+      for (const tool of await list(provider)) {
+        expectThat(typeof tool.name === "string" && tool.name !== "", "a tool has a name");
+        expectThat(typeof tool.description === "string", `${tool.name} has a description`);
+        const type = isJsonObject(tool.inputSchema) ? tool.inputSchema["type"] : undefined;
+        expectThat(type === "object", `the input schema of ${tool.name} has the type object`);
+      }
+    },
+  },
+  {
+    id: "tools-tell-of-changes",
+    title: "a listener is told that the list changed, and no more once it stopped listening",
+    needs: "changes",
+    async check(fixture) {
+      const change = given(fixture.change, "change", "changes");
+      const provider = fixture.provider;
+      expectThat(provider.onToolsChanged !== undefined, "the provider has onToolsChanged");
+      let told = 0;
+      const changed = Promise.withResolvers<void>();
+      const stop = provider.onToolsChanged(() => {
+        told += 1;
+        changed.resolve();
+      });
+      await change();
+      await expectSettled(changed.promise, fixture.deadlineMs ?? 1_000, "the listener is told of a change");
+      stop();
+      const before = told;
+      await change();
+      expectThat(told === before, "a listener that stopped is not told");
+    },
+  },
+];
+
+async function list(provider: ToolProvider): Promise<readonly ToolDef[]> {
+  return await provider.listTools({ signal: new AbortController().signal });
+}
+
+/** True for what JSON can hold without loss, fields that are undefined aside. */
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every(isJson);
+  if (typeof value !== "object") return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return plain && Object.values(value).every((field) => field === undefined || isJson(field));
+}
