@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { CommandError, MemoryError } from "../../src/domain/errors.js";
+import type { AgentApi } from "../../src/ports/agent-api.js";
+import type { CommandContext } from "../../src/ports/command.js";
+import type { CompressContext } from "../../src/ports/compressor.js";
+import { commandDef, RecordingCommands } from "../../src/testkit/fakes/recording-commands.js";
+import { RecordingCompressor } from "../../src/testkit/fakes/recording-compressor.js";
+import { RecordingLifecycle } from "../../src/testkit/fakes/recording-lifecycle.js";
+import { RecordingMemory } from "../../src/testkit/fakes/recording-memory.js";
+
+const { signal } = new AbortController();
+
+test("a compressor proposes its steps one a request, then nothing, and records what it was given", () => {
+  const context: CompressContext = { sessionId: "s", estimatedTokens: 9, reason: "before-model", signal };
+  const view = { type: "view", messages: [] } as const;
+  const compressor = new RecordingCompressor([view, (messages) => ({ ...view, messages })], "mine");
+  const messages = [{ id: "m.0", at: 1, role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
+  expect(() => compressor.assertDone()).toThrow("0 of 2 steps were used");
+  expect(compressor.compress(messages, context)).toEqual(view);
+  expect(compressor.compress(messages, context)).toEqual({ type: "view", messages });
+  expect(compressor.compress(messages, context)).toEqual({ type: "none" });
+  compressor.assertDone();
+  messages.length = 0;
+  expect(compressor.records).toHaveLength(3);
+  expect(compressor.records[0]).toMatchObject({
+    estimatedTokens: 9,
+    reason: "before-model",
+    messages: [{ id: "m.0" }],
+  });
+  expect(compressor.name).toBe("mine");
+});
+
+test("a memory finds stored text, keeps the rules for topK, threshold and filter, and records every request", async () => {
+  const memory = new RecordingMemory({ name: "m" }).seed({ id: "a", content: "tea at four", metadata: { who: "ann" } });
+  const id = await memory.store({ content: "tea at five" });
+  expect((await memory.search({ query: "tea" })).map((entry) => [entry.id, entry.score])).toEqual([
+    ["a", 1],
+    [id, 1],
+  ]);
+  expect(await memory.search({ query: "tea", topK: 0 })).toEqual([]);
+  expect(await memory.search({ query: "tea", threshold: 1.1 })).toEqual([]);
+  expect(await memory.search({ query: "tea", filter: { who: "ann" } })).toHaveLength(1);
+  await expect(memory.search({ query: "tea", topK: -1 })).rejects.toThrow(MemoryError);
+  await memory.delete("a");
+  expect(memory.entries.map((entry) => entry.id)).toEqual([id]);
+  expect(memory.ops.map((op) => op.kind)).toEqual([
+    "store",
+    "search",
+    "search",
+    "search",
+    "search",
+    "search",
+    "delete",
+  ]);
+  expect(Object.isFrozen(memory.ops[0])).toBe(true);
+});
+
+test("a memory told to fail does so once, and misses it aloud", async () => {
+  const memory = new RecordingMemory().failNext("search");
+  expect(() => memory.assertDone()).toThrow("no search came");
+  await expect(memory.search({ query: "x" })).rejects.toThrow("MemoryError(search): told to fail");
+  expect(await memory.search({ query: "x" })).toEqual([]);
+  memory.assertDone();
+});
+
+test("lifecycles that share a log show their order, and one told to fail does", async () => {
+  const log: string[] = [];
+  const [a, b] = [new RecordingLifecycle("a", log), new RecordingLifecycle("b", log).failOn("shutdown")];
+  await a.onStart();
+  await b.onStart();
+  expect(() => a.assertDone()).toThrow("1 starts, 0 shutdowns");
+  await expect(b.onShutdown()).rejects.toThrow("b told to fail");
+  await a.onShutdown();
+  a.assertDone();
+  expect(log).toEqual(["a start", "b start", "b shutdown", "a shutdown"]);
+  expect(a.calls).toEqual(["start", "shutdown"]);
+});
+
+test("commands answer with their outcome, reject with their error, and record who asked", async () => {
+  const none: object = {};
+  const context: CommandContext = { sessionId: "s", signal, agent: none as AgentApi };
+  const commands = new RecordingCommands()
+    .add("hello", { type: "success", feedback: "hi" })
+    .add(commandDef("bad", { aliases: ["b"] }), new CommandError("execution-failed", "no"));
+  expect(commands.commands().map((def) => def.id)).toEqual(["hello", "bad"]);
+  expect(await commands.invoke("hello", { name: "x" }, context)).toEqual({ type: "success", feedback: "hi" });
+  expect(() => commands.assertDone()).toThrow("bad was never invoked");
+  await expect(commands.invoke("bad", {}, context)).rejects.toThrow("CommandError(execution-failed)");
+  await expect(commands.invoke("nope", {}, context)).rejects.toThrow("CommandError(not-found)");
+  commands.assertDone();
+  expect(commands.records[0]).toEqual({ id: "hello", args: { name: "x" }, sessionId: "s" });
+});
