@@ -53,8 +53,8 @@ export type ToolHooks = {
 /** What a tool's own hook may know. */
 export type ToolHookContext = Pick<ToolContext, "sessionId" | "turnId" | "round" | "callId" | "executionId" | "signal">;
 
-/** Anything a tool may return: a result, text, JSON, or nothing. The agent normalises it (U3). */
-export type ToolReturn = ToolResult | Json | undefined | void;
+/** Anything a tool may return: a result, text, JSON (interfaces included), or nothing. The agent normalises it (U3). */
+export type ToolReturn = ToolResult | Json | object | undefined | void;
 
 /**
  * A source of tools. `listTools` may be called concurrently with anything; `execute` is called concurrently for the calls of one
