@@ -1,0 +1,22 @@
+import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
+import { SessionError } from "../../../src/domain/errors.js";
+import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+
+/** A process of its own: appends `count` messages to one session, retrying on conflict, and prints the id of each acknowledged one. */
+const [path = "", name = "", count = ""] = process.argv.slice(2);
+const store = new SqliteSessionStore({ path });
+let known = 0;
+for (let n = 0; n < Number(count); n++) {
+  const id = `${name}.${n}`;
+  for (let stored = false; !stored; ) {
+    try {
+      known = await store.append("shared", deltaOf(id, known, [note(id)], { metadata: { [name]: n } }));
+      stored = true;
+    } catch (error) {
+      if (!(error instanceof SessionError && error.kind === "conflict")) throw error;
+      known = (await store.load("shared", known)).revision;
+    }
+  }
+  process.stdout.write(`${id}\n`);
+}
+await store.close();
