@@ -2,7 +2,10 @@ import type { FinishReason } from "./finish-reason.js";
 import type { Usage } from "./usage.js";
 import type { ProviderData } from "./message.js";
 
-/** Text as it arrives. `part` keeps neighbouring blocks apart: a new value opens a new part. */
+/**
+ * Text as it arrives. `part` keeps neighbouring blocks apart: a new value opens a new part, a known one continues its part wherever it
+ * stands, none continues the part opened last if that is of the same type.
+ */
 export type TextDelta = {
   readonly type: "textDelta";
   readonly text: string;
@@ -10,7 +13,7 @@ export type TextDelta = {
   readonly providerData?: ProviderData | undefined;
 };
 
-/** Reasoning as it arrives. A `signature` belongs to the part it comes with. */
+/** Reasoning as it arrives. A `signature` belongs to the part it comes with; its pieces are appended. */
 export type ReasoningDelta = {
   readonly type: "reasoningDelta";
   readonly text: string;

@@ -1,0 +1,130 @@
+import { CompositionError } from "../../domain/errors.js";
+import type { Awaitable } from "../../ports/awaitable.js";
+import { ModelFailure } from "./model-failure.js";
+import { transportFailure } from "./read-text.js";
+import type { RequestWatch } from "./request-watch.js";
+
+/** A key, or a function that is asked for one before every request. */
+export type ApiKey = string | (() => Awaitable<string | undefined>);
+
+/** Where requests go and what they carry beside their body. */
+export type EndpointOptions = {
+  readonly baseUrl: string;
+  readonly path: string;
+  readonly apiKey?: ApiKey | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Default: the global `fetch`, looked up at every request. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+};
+
+/** One URL of a provider. Keeps user, password, query and keys out of every error it raises. */
+export class Endpoint {
+  readonly #url: URL;
+  readonly #basic: string | undefined;
+  readonly #options: EndpointOptions;
+  readonly #secrets: readonly string[];
+
+  /** Throws `CompositionError("invalid-config")` for a base URL that is none. */
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+    this.#url = requestUrl(options);
+    const { username, password } = this.#url;
+    this.#basic = username === "" && password === "" ? undefined : btoa(`${decode(username)}:${decode(password)}`);
+    this.#url.username = "";
+    this.#url.password = "";
+    const headers = Object.entries(options.headers ?? {}).filter(([name]) => SECRET_HEADER.test(name));
+    this.#secrets = [
+      ...[username, password].flatMap((text) => [text, decode(text)]),
+      this.#basic ?? "",
+      ...this.#url.searchParams.values(),
+      ...headers.flatMap(([, value]) => [value, value.replace(/^\S+ /, "")]),
+    ];
+  }
+
+  get host(): string {
+    return this.#url.hostname;
+  }
+
+  /**
+   * Sends one POST; resolves when the headers of the answer are there, whatever its status. Redirects are answers too: a key must not
+   * travel on to where a server points. `onSecrets` is told, before anything can fail, what must not be quoted.
+   */
+  async post(
+    body: string,
+    accept: string,
+    watch: RequestWatch,
+    onSecrets: (secrets: readonly string[]) => void,
+  ): Promise<Response> {
+    onSecrets(this.#secrets);
+    const key = await watch.guard(() => this.#key());
+    onSecrets(key === undefined ? this.#secrets : [...this.#secrets, key]);
+    const headers = this.#headers(accept, key);
+    const send = this.#options.fetch ?? globalThis.fetch;
+    const init = { method: "POST", headers, body, signal: watch.signal, redirect: "manual" } as const;
+    return await watch.guard(async () => {
+      const response = await send(this.#url.href, init).catch((error: unknown) => {
+        throw transportFailure("the provider could not be reached", error);
+      });
+      // A fetch that does not heed its signal may answer when nobody reads any more.
+      if (watch.stopped) void response.body?.cancel().catch(() => undefined);
+      return response;
+    });
+  }
+
+  async #key(): Promise<string | undefined> {
+    const { apiKey } = this.#options;
+    let key: string | undefined;
+    try {
+      key = (typeof apiKey === "function" ? await apiKey() : apiKey)?.trim();
+    } catch {
+      throw new ModelFailure("auth", "the function that is asked for the API key failed");
+    }
+    if (key === undefined || key === "") return undefined;
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new ModelFailure("auth", "the API key holds characters that no header can");
+    return key;
+  }
+
+  #headers(accept: string, key: string | undefined): Headers {
+    const headers = new Headers({ "content-type": "application/json", accept });
+    if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+    else if (this.#basic !== undefined) headers.set("authorization", `Basic ${this.#basic}`);
+    for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
+      try {
+        headers.set(name, value);
+      } catch {
+        throw new ModelFailure("request-build", "a header is not valid", { quote: name });
+      }
+    }
+    return headers;
+  }
+}
+
+const SECRET_HEADER = /auth|key|token|secret|cookie|passw/i;
+
+/** `text` without any of `secrets`, also where they stand encoded for a URL. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret.length < 4) continue;
+    clean = clean.replaceAll(secret, "[secret]").replaceAll(encodeURIComponent(secret), "[secret]");
+  }
+  return clean;
+}
+
+function requestUrl({ baseUrl, path }: EndpointOptions): URL {
+  if (!URL.canParse(baseUrl)) throw new CompositionError("invalid-config", "baseUrl is not a URL");
+  const url = new URL(baseUrl);
+  if (!/^https?:$/.test(url.protocol)) throw new CompositionError("invalid-config", "baseUrl is not an http address");
+  const base = url.pathname.replace(/\/+$/, "");
+  url.pathname = base.endsWith(path) ? base : base + path;
+  url.hash = "";
+  return url;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

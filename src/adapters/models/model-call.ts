@@ -1,0 +1,187 @@
+import { Defect, EnneadError, ModelError } from "../../domain/errors.js";
+import type { ModelResponse } from "../../domain/model.js";
+import { safeLabel } from "../../domain/safe-label.js";
+import { StreamAccumulator } from "../../domain/stream.js";
+import type { StreamChunk } from "../../domain/stream-chunk.js";
+import type { ChunkListener } from "../../ports/model.js";
+import { type Endpoint, withoutSecrets } from "./endpoint.js";
+import { httpFailure, requestIdOf } from "./http-errors.js";
+import { ModelFailure } from "./model-failure.js";
+import { toolNamedIn } from "./provider-complaint.js";
+import { readText } from "./read-text.js";
+import { type BodySink, ReplyBody } from "./reply-body.js";
+import { RequestWatch } from "./request-watch.js";
+import type { WireNames } from "./wire-names.js";
+
+/** Reads a provider's body into chunks; throws `ModelFailure`. */
+export type ReplyDecoder = BodySink & {
+  /** The wire's end marker was read. */
+  readonly done: boolean;
+  /** The reply is whole, even if the connection should break now. */
+  readonly finished: boolean;
+  readonly model: string | undefined;
+  /** The body is over: what is fed from now on may be cut. */
+  ending(): void;
+  /** Emits the finish, or fails where the reply is not whole. */
+  end(): void;
+};
+
+/** How long a model call may take, in milliseconds, and how much it may read. */
+export type CallLimits = {
+  /** Until the headers of the answer. */
+  readonly timeoutMs: number;
+  /** Between two pieces of the reply; comments and empty events are no pieces. */
+  readonly idleTimeoutMs: number;
+  readonly maxLineBytes: number;
+  readonly maxBodyBytes: number;
+};
+
+/** One model call over HTTP. `toolNames` are the names of the tools sent, as sent and in that order. */
+export type ModelCall = {
+  readonly endpoint: Endpoint;
+  readonly provider: string;
+  readonly limits: CallLimits;
+  readonly signal: AbortSignal;
+  readonly accept: string;
+  readonly encode: () => string;
+  readonly decoder: (emit: (chunk: StreamChunk) => void) => ReplyDecoder;
+  readonly names: WireNames;
+  readonly toolNames: readonly string[];
+  readonly onChunk: ChunkListener;
+};
+
+/** Silence after which a reply that is whole counts as over although the server keeps the connection open. */
+const SETTLE_MS = 5_000;
+/** The same after the wire's own end marker, where only the end of the body is missing. */
+const DRAIN_MS = 100;
+const ERROR_BODY_MS = 2_000;
+const ERROR_BODY_BYTES = 64 * 1024;
+
+/**
+ * Makes a model call. Rejects with `ModelError` only, promptly after an abort, with what had come as `partial`; no listener, timer or
+ * connection is left when it settles. What comes in counts as progress only when it is a piece of the reply.
+ */
+export async function callModel(call: ModelCall): Promise<ModelResponse> {
+  const watch = new RequestWatch(call.signal);
+  const accumulator = new StreamAccumulator();
+  let secrets: readonly string[] = [];
+  let headers: Headers | undefined;
+  try {
+    watch.check();
+    const body = encodeBody(call);
+    watch.expect(call.limits.timeoutMs, "answer");
+    const response = await call.endpoint.post(body, call.accept, watch, (found) => {
+      secrets = found;
+    });
+    headers = response.headers;
+    if (!response.ok) throw await refusal(response, watch);
+    const decoder = await readReply(call, response, watch, accumulator);
+    return finished(call, accumulator, decoder.model);
+  } catch (error) {
+    throw toModelError(error, call, accumulator, { secrets, headers });
+  } finally {
+    watch.close();
+  }
+}
+
+function encodeBody(call: ModelCall): string {
+  try {
+    return call.encode();
+  } catch (error) {
+    throw new ModelError("request-build", "the request cannot be encoded as JSON", {
+      provider: call.provider,
+      cause: error,
+    });
+  }
+}
+
+async function readReply(
+  call: ModelCall,
+  response: Response,
+  watch: RequestWatch,
+  accumulator: StreamAccumulator,
+): Promise<ReplyDecoder> {
+  const { limits, names } = call;
+  const decoder = call.decoder((chunk) => {
+    const own = withOwnName(chunk, names);
+    watch.progress();
+    accumulator.push(own);
+    call.onChunk(own);
+  });
+  const body = new ReplyBody(decoder, limits.maxLineBytes);
+  watch.expect(limits.idleTimeoutMs, "piece of the reply");
+  let state: "open" | "finished" | "done" = "open";
+  await readText(response, watch, limits.maxBodyBytes, (text) => {
+    body.feed(text);
+    if (body.isDocument) watch.progress();
+    if (state === "open" && decoder.finished) {
+      state = "finished";
+      watch.settle(SETTLE_MS);
+    }
+    if (state === "finished" && decoder.done) {
+      state = "done";
+      watch.settle(DRAIN_MS);
+    }
+  });
+  decoder.ending();
+  body.end();
+  decoder.end();
+  return decoder;
+}
+
+/** The failure an error status stands for. A body that hangs, breaks or is too long never hides the status. */
+async function refusal(response: Response, watch: RequestWatch): Promise<ModelFailure> {
+  let body = "";
+  watch.settle(ERROR_BODY_MS);
+  try {
+    await readText(response, watch, ERROR_BODY_BYTES, (text) => {
+      body += text;
+    });
+  } catch {
+    watch.check();
+  }
+  return httpFailure(response.status, response.headers, body, Date.now());
+}
+
+function withOwnName(chunk: StreamChunk, names: WireNames): StreamChunk {
+  if (chunk.type !== "toolCallDelta" || chunk.name === undefined) return chunk;
+  const name = names.fromWire(chunk.name);
+  return name === chunk.name ? chunk : { ...chunk, name };
+}
+
+function finished(call: ModelCall, accumulator: StreamAccumulator, model: string | undefined): ModelResponse {
+  const response = accumulator.toResponse({ malformed: "mark" });
+  // A name that was streamed in pieces could not be recognised before.
+  const parts = response.parts.map((part) =>
+    part.type === "toolCall" ? { ...part, name: call.names.fromWire(part.name) } : part,
+  );
+  return { ...response, parts, provider: call.provider, ...(model === undefined ? undefined : { model }) };
+}
+
+function toModelError(
+  error: unknown,
+  call: ModelCall,
+  accumulator: StreamAccumulator,
+  context: { readonly secrets: readonly string[]; readonly headers: Headers | undefined },
+): Error {
+  if (EnneadError.is(error) || (error instanceof Error && Defect.is(error))) return error;
+  const { parts, usage } = accumulator.partial();
+  const known = { provider: call.provider, usage, partial: parts.length === 0 ? undefined : parts };
+  if (!(error instanceof ModelFailure)) {
+    return new ModelError("response-parse", "the reply could not be read", { ...known, cause: error });
+  }
+  const { quote, about, ...details } = error.details;
+  const label = (text: string): string => safeLabel(withoutSecrets(text, context.secrets).replace(/\s+/g, " ").trim());
+  const requestId = details.requestId ?? (context.headers === undefined ? undefined : requestIdOf(context.headers));
+  const toolName = error.kind === "invalid-request" ? toolNamedIn(about, call.toolNames) : undefined;
+  return new ModelError(
+    error.kind,
+    quote === undefined || quote === "" ? error.message : `${error.message}: ${label(quote)}`,
+    {
+      ...known,
+      ...details,
+      requestId: requestId === undefined ? undefined : label(requestId),
+      toolName: toolName === undefined ? undefined : call.names.fromWire(toolName),
+    },
+  );
+}

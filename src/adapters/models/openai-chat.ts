@@ -1,0 +1,125 @@
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { type ApiKey, Endpoint } from "./endpoint.js";
+import { callModel, type CallLimits } from "./model-call.js";
+import { type BodyContext, CHAT_EFFORTS, chatBody, sendableTools } from "./openai-chat-request.js";
+import { ChatDecoder } from "./openai-chat-stream.js";
+import { encodeJson } from "./wire-json.js";
+import { WireNames } from "./wire-names.js";
+
+export type { ApiKey } from "./endpoint.js";
+export type { CallLimits } from "./model-call.js";
+export { CHAT_EFFORTS } from "./openai-chat-request.js";
+
+/** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
+export type OpenAiChatOptions = Partial<CallLimits> & {
+  readonly model: string;
+  /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
+  readonly baseUrl?: string | undefined;
+  /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
+  readonly apiKey?: ApiKey | undefined;
+  /** Added to every request; they replace the adapter's own headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
+  readonly provider?: string | undefined;
+  /** Tokens; only reported by `describe`. */
+  readonly contextWindow?: number | undefined;
+  /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
+  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
+  /**
+   * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
+   * it, or never for servers that refuse it.
+   */
+  readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
+  /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
+  /** Default true: a streamed reply is asked to end with its usage. */
+  readonly streamUsage?: boolean | undefined;
+};
+
+const DEFAULT_LIMITS: CallLimits = Object.freeze({
+  timeoutMs: 300_000,
+  idleTimeoutMs: 300_000,
+  maxLineBytes: 16 * 1024 * 1024,
+  maxBodyBytes: 256 * 1024 * 1024,
+});
+
+/**
+ * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
+ * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
+ * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it.
+ */
+export class OpenAiChatModel implements ModelPort {
+  readonly #options: OpenAiChatOptions;
+  readonly #endpoint: Endpoint;
+  readonly #limits: CallLimits;
+  readonly #provider: string;
+  readonly #maxTokensField: BodyContext["maxTokensField"];
+
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none. */
+  constructor(options: OpenAiChatOptions) {
+    const { baseUrl = "https://api.openai.com/v1", apiKey, headers, fetch } = options;
+    this.#options = options;
+    this.#endpoint = new Endpoint({ baseUrl, path: "/chat/completions", apiKey, headers, fetch });
+    this.#provider = options.provider ?? "openai-chat";
+    this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
+    this.#limits = {
+      timeoutMs: options.timeoutMs ?? DEFAULT_LIMITS.timeoutMs,
+      idleTimeoutMs: options.idleTimeoutMs ?? DEFAULT_LIMITS.idleTimeoutMs,
+      maxLineBytes: options.maxLineBytes ?? DEFAULT_LIMITS.maxLineBytes,
+      maxBodyBytes: options.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes,
+    };
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.#call(request, { stream: false, onChunk: () => undefined });
+  }
+
+  chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    return this.#call(request, { stream: true, onChunk });
+  }
+
+  describe(): ModelDescription {
+    return {
+      provider: this.#provider,
+      model: this.#options.model,
+      contextWindow: this.#options.contextWindow,
+      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      input: ["text", "image", "file"],
+    };
+  }
+
+  async #call(
+    request: ChatRequest,
+    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
+  ): Promise<ModelResponse> {
+    const tools = sendableTools(request.tools).map(({ name }) => name);
+    const names = new WireNames(tools);
+    const context: BodyContext = {
+      names,
+      model: this.#options.model,
+      provider: this.#provider,
+      echoReasoning: this.#options.echoReasoning ?? "when-present",
+      efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
+      maxTokensField: this.#maxTokensField,
+      streamUsage: this.#options.streamUsage ?? true,
+    };
+    return await callModel({
+      endpoint: this.#endpoint,
+      provider: this.#provider,
+      limits: this.#limits,
+      signal: request.signal,
+      accept: stream ? "text/event-stream" : "application/json",
+      encode: () => encodeJson(chatBody(request, stream, context)),
+      decoder: (emit) => new ChatDecoder(emit),
+      names,
+      toolNames: tools.map((name) => names.toWire(name)),
+      onChunk,
+    });
+  }
+}
+
+function maxTokensFieldAt(host: string): BodyContext["maxTokensField"] {
+  return /(?:^|\.)openai\.(?:com|azure\.com)$/.test(host) ? "max_completion_tokens" : "max_tokens";
+}

@@ -1,0 +1,35 @@
+/** The longest wait a timer can hold. */
+const LONGEST = 2 ** 31 - 1;
+
+/** The three date forms of HTTP, and ISO 8601. */
+const DATE = /^(?:[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}.*|\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))$/;
+
+/**
+ * Milliseconds a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date seen from `now` (epoch milliseconds).
+ * Never negative, NaN or longer than a timer holds; undefined where the headers are absent or make no sense.
+ */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  return duration(headers.get("retry-after-ms"), 1) ?? after(headers.get("retry-after"), now);
+}
+
+function after(value: string | null, now: number): number | undefined {
+  const seconds = duration(value, 1000);
+  if (seconds !== undefined || value === null || !DATE.test(value.trim())) return seconds;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), LONGEST);
+}
+
+function duration(value: string | null, unit: number): number | undefined {
+  if (value === null || !/^\d+(?:\.\d+)?s?$/.test(value.trim())) return undefined;
+  return Math.min(Math.round(Number.parseFloat(value) * unit), LONGEST);
+}
+
+const WAIT = /(?:try again|retry) (?:in|after) (?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s)\b/i;
+
+/** The wait that the text of a rate-limit error asks for, as in "Please try again in 1m2.5s". */
+export function retryAfterOf(text: string): number | undefined {
+  const [, minutes = "0", amount = "", unit] = WAIT.exec(text.slice(0, 2000)) ?? [];
+  if (amount === "") return undefined;
+  const wait = Number(minutes) * 60_000 + Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
+  return Math.min(Math.ceil(wait), LONGEST);
+}
