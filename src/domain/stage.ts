@@ -88,7 +88,12 @@ export type ResultPatch = Partial<Pick<ToolResult, "content" | "details" | "isEr
 /** What a hook asks for; nothing at all means go on. Made by the makers of the stage context. */
 export type StageOutcome =
   | { readonly kind: "next"; readonly patch: StagePatches[keyof StagePatches] }
-  | { readonly kind: "stop"; readonly reason: string }
+  /** In an after stage it may bring a patch along, which counts like one of `next`. */
+  | {
+      readonly kind: "stop";
+      readonly reason: string;
+      readonly patch?: StagePatches["afterModel" | "afterTool"] | undefined;
+    }
   | { readonly kind: "abort"; readonly reason: string }
   | { readonly kind: "retry"; readonly compress: boolean }
   | { readonly kind: "answer"; readonly result: ToolResult }

@@ -1,0 +1,83 @@
+import { STAGE_KINDS, STAGE_PAIRS, type Stage, type StageKind, type StageOutcome } from "../../domain/stage.js";
+import { errorResult } from "../../domain/tool.js";
+import type { PipelineHook, StageContext } from "../../ports/hook.js";
+import { AfterStage } from "./after-stage.js";
+import { EnteredHooks } from "./entered-hooks.js";
+import { numberedContext } from "./numbered-context.js";
+
+/**
+ * Several hooks as one, in the order given: the first stands outermost. Before stages go forward, each hook sees what those before it
+ * changed, and the first outcome that ends the stage wins, without the changes made so far. After and error stages go in reverse through
+ * the hooks that were entered (H1), and none keeps the others from running: changes add up, a `stop` is kept, the first `retry` or
+ * `answer` wins, a throw is thrown at the end or, where there is an outcome to keep, published as `secondary_failure`. The hooks' own
+ * `onFailure` holds; their `before` and `after` do not. Messages a hook makes have no id yet when the next one sees them.
+ */
+export function hookChain(name: string, hooks: readonly PipelineHook[]): PipelineHook {
+  const chain = new HookChain(hooks);
+  const stages = stagesOf(hooks);
+  return { name, ...(stages && { stages }), onStage: (stage, context) => chain.ask(stage, context) };
+}
+
+/** Nothing when one of the hooks wants all stages. */
+function stagesOf(hooks: readonly PipelineHook[]): readonly StageKind[] | undefined {
+  if (hooks.some((hook) => hook.stages === undefined)) return undefined;
+  return Object.freeze(STAGE_KINDS.filter((kind) => hooks.some((hook) => hook.stages?.includes(kind))));
+}
+
+class HookChain {
+  readonly #hooks: readonly PipelineHook[];
+  readonly #entered = new EnteredHooks();
+
+  constructor(hooks: readonly PipelineHook[]) {
+    this.#hooks = [...hooks];
+  }
+
+  ask(stage: Stage, context: StageContext): Promise<StageOutcome | undefined> | undefined {
+    if (!this.#hooks.some((hook) => takesPart(hook, stage.kind))) return undefined;
+    return STAGE_PAIRS[stage.kind] === undefined ? this.#forward(stage, context) : this.#reverse(stage, context);
+  }
+
+  async #forward(stage: Stage, context: StageContext): Promise<StageOutcome | undefined> {
+    this.#entered.all(stage, context);
+    let current = stage;
+    let patch: object | undefined;
+    for (const [index, hook] of this.#hooks.entries()) {
+      if (!takesPart(hook, stage.kind)) continue;
+      try {
+        const outcome = await hook.onStage(current, numberedContext(context, index));
+        if (outcome === undefined) continue;
+        if (outcome.kind !== "next") {
+          this.#entered.upTo(index, stage, context);
+          return outcome;
+        }
+        patch = { ...patch, ...outcome.patch };
+        current = { ...current, ...outcome.patch } as Stage;
+      } catch (error) {
+        this.#entered.upTo(index, stage, context);
+        if (stage.kind !== "beforeTool" || hook.onFailure?.beforeTool !== "error-result") throw error;
+        return context.answer(errorResult(`The call was refused: hook ${hook.name ?? index} failed.`));
+      }
+    }
+    return patch && { kind: "next", patch };
+  }
+
+  async #reverse(stage: Stage, context: StageContext): Promise<StageOutcome | undefined> {
+    const entered = this.#entered.count(stage, context);
+    const before = STAGE_PAIRS[stage.kind];
+    const after = new AfterStage(stage);
+    for (const [index, hook] of [...this.#hooks.entries()].reverse()) {
+      const paired = before !== undefined && takesPart(hook, before);
+      if (!takesPart(hook, stage.kind) || (paired && index >= entered)) continue;
+      try {
+        after.take(await hook.onStage(after.stage, numberedContext(context, index)));
+      } catch (error) {
+        after.fail(error, hook);
+      }
+    }
+    return after.outcome(context);
+  }
+}
+
+function takesPart(hook: PipelineHook, kind: StageKind): boolean {
+  return hook.stages === undefined || hook.stages.includes(kind);
+}

@@ -1,0 +1,6 @@
+import type { Observer } from "../../ports/observer.js";
+
+/** Watches nothing. */
+export class NoopObserver implements Observer {
+  onEvent(): void {}
+}
