@@ -44,6 +44,21 @@ const SQL = {
   clearSession: "DELETE FROM ennead_sessions WHERE key = ?",
 } as const;
 
+const BUSY = 5;
+const CORRUPT = 11;
+const NOT_A_DATABASE = 26;
+
+/** True for an error of `node:sqlite` that says the bytes of the file are no sound database. */
+export function isCorruption(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
+  return error.errcode & 0xff;
+}
+
 /** The statements of the store, prepared once. */
 export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
 
@@ -95,15 +110,26 @@ export class SqliteFile {
 
   #prepareSchema(): void {
     if (this.#version() === undefined) {
-      this.#database.exec("PRAGMA journal_mode = WAL");
       this.#transaction("BEGIN IMMEDIATE", () => {
         if (this.#version() === undefined) this.#database.exec(SCHEMA);
       });
     }
     const version = this.#version();
-    if (version === VERSION) return;
-    const text = `the file has schema ${String(version)}, this version of the package reads ${VERSION}`;
-    throw new SessionError("load", text);
+    if (version !== VERSION) {
+      const text = `the file has schema ${String(version)}, this version of the package reads ${VERSION}`;
+      throw new SessionError("load", text);
+    }
+    this.#useWriteAheadLog();
+  }
+
+  /** Readers and the writer then never wait for one another. The file remembers it. */
+  #useWriteAheadLog(): void {
+    try {
+      this.#database.exec("PRAGMA journal_mode = WAL");
+    } catch (error) {
+      // SQLite does not wait here: who opens the file in the same moment is refused, and the switch is left to the other or to the next.
+      if (resultCode(error) !== BUSY) throw error;
+    }
   }
 
   #version(): unknown {

@@ -36,8 +36,14 @@ export function numberOf(row: Row, column: string): number {
   return value;
 }
 
-/** What a delta writes, as text; throws `SessionError("save")` for what JSON cannot hold, before any lock is taken. */
-export function encodeDelta(delta: SessionDelta) {
+/** What a session consists of, as text. */
+export type EncodedSession = { readonly bodies: readonly string[]; readonly fields: readonly FieldRow[] };
+
+/** What a delta writes, as text. */
+export type EncodedDelta = EncodedSession & { readonly operation: string; readonly unset: readonly string[] };
+
+/** Throws `SessionError("save")` for what JSON cannot hold; to be called before any lock is taken. */
+export function encodeDelta(delta: SessionDelta): EncodedDelta {
   const compaction = delta.compaction === undefined ? {} : { compaction: delta.compaction };
   return {
     operation: textKey(delta.operationId),
@@ -47,8 +53,8 @@ export function encodeDelta(delta: SessionDelta) {
   };
 }
 
-/** What a whole session consists of, as text; unknown root fields are kept. */
-export function encodeSession(session: LoadedSession) {
+/** Like `encodeDelta`, for a whole session; unknown root fields are kept. */
+export function encodeSession(session: LoadedSession): EncodedSession {
   const { messages, metadata, revision: _revision, from: _from, ...root } = session;
   return {
     bodies: messages.map(encodeMessage),

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
@@ -38,7 +39,6 @@ describe("SqliteSessionStore", () => {
   test("a write waits no longer than the busy timeout for another process's transaction", async () => {
     await using fixture = sqliteFixture();
     await fixture.store.save("s", { messages: [], metadata: {}, revision: 0 });
-    const { DatabaseSync } = await import("node:sqlite");
     const other = new DatabaseSync(fixture.path);
     other.exec("BEGIN IMMEDIATE");
     const impatient = new SqliteSessionStore({ path: fixture.path, busyTimeoutMs: 10 });
@@ -49,6 +49,22 @@ describe("SqliteSessionStore", () => {
     other.close();
     expect(await impatient.append("s", deltaOf("o", 1, [note("m")]))).toBe(2);
     await impatient.close();
+  });
+
+  test("opens a file that is not yet in write-ahead mode and just being read, and switches it later", async () => {
+    await using fixture = sqliteFixture();
+    await fixture.store.save("s", { messages: [], metadata: {}, revision: 0 });
+    await fixture.store.close();
+    const other = new DatabaseSync(fixture.path);
+    other.exec("PRAGMA journal_mode = DELETE; BEGIN; SELECT * FROM ennead_sessions");
+    await using early = new SqliteSessionStore({ path: fixture.path, busyTimeoutMs: 10 });
+    expect((await early.load("s")).revision).toBe(1);
+    other.exec("ROLLBACK");
+    other.close();
+    await early.close();
+    await using late = new SqliteSessionStore({ path: fixture.path });
+    expect((await late.load("s")).revision).toBe(1);
+    expect(sqlOn(fixture.path, "PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
   });
 
   test("keeps its tables beside those of an application", async () => {
