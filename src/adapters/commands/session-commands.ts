@@ -1,4 +1,5 @@
 import type { CommandArgs, CommandOutcome, CommandParam } from "../../domain/command.js";
+import { isJsonObject } from "../../domain/json.js";
 import type { SessionInfo } from "../../domain/session.js";
 import type { CommandContext, CommandPort } from "../../ports/command.js";
 import { CommandRegistry } from "./registry.js";
@@ -56,8 +57,7 @@ export function sessionCommands(options: SessionCommandsOptions = {}): CommandPo
 /** The session a command's outcome moves its user to: an id, null for one that is yet to begin, undefined for staying. */
 export function sessionChange(outcome: CommandOutcome): string | null | undefined {
   const structured = outcome.type === "success" ? outcome.structured : undefined;
-  if (typeof structured !== "object" || structured === null || !("sessionId" in structured)) return undefined;
-  const { sessionId } = structured;
+  const sessionId = isJsonObject(structured) ? structured["sessionId"] : undefined;
   return typeof sessionId === "string" || sessionId === null ? sessionId : undefined;
 }
 

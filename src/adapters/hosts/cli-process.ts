@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { EnneadError } from "../../domain/errors.js";
+import { terminalText } from "../observers/terminal-text.js";
+import { type ChatSettings, chatSettings } from "./chat-settings.js";
+import { chat } from "./chat.js";
+import { HELP, parseCli } from "./cli-flags.js";
+
+/** Exit codes: 0 fine, 1 failed, 2 wrong flags, 130 interrupted. */
+export async function runProcess(): Promise<void> {
+  process.exitCode = await run(process.argv.slice(2));
+  // A tool or model that ignored its abort must not keep a terminal waiting.
+  setTimeout(() => process.exit(), 1_000).unref();
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const request = parseCli(args);
+  if (!request.ok) return misused(request.reason);
+  if (request.value.type === "help") return said(HELP);
+  if (request.value.type === "version") return said(`${packageVersion()}\n`);
+  const settings = chatSettings(request.value, { env: process.env, cwd: process.cwd(), home: homedir() });
+  return settings.ok ? startChat(settings.value) : misused(settings.reason);
+}
+
+function said(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function misused(reason: string): number {
+  process.stderr.write(`ennead: ${terminalText(reason)}\nTry: ennead --help\n`);
+  return 2;
+}
+
+async function startChat(settings: ChatSettings): Promise<number> {
+  // Everything the chat creates, the database's side files included, is for its owner only.
+  process.umask(0o077);
+  process.stdout.on("error", endOfReader);
+  try {
+    const { reason } = await chat(settings, {
+      input: process.stdin,
+      output: process.stdout,
+      colour: process.stdout.isTTY && !process.env["NO_COLOR"],
+      interrupts: (listener) => {
+        process.on("SIGINT", listener);
+        return () => void process.off("SIGINT", listener);
+      },
+      cwd: process.cwd(),
+    });
+    return reason === "interrupted" ? 130 : 0;
+  } catch (error) {
+    const what = EnneadError.is(error) || error instanceof Error ? error.message : String(error);
+    process.stderr.write(`ennead: ${terminalText(what)}\n`);
+    return 1;
+  }
+}
+
+/** Whoever read our output has left, as `head` does; there is nobody to talk to. */
+function endOfReader(error: Error): void {
+  if ("code" in error && error.code === "EPIPE") process.exit(0);
+  throw error;
+}
+
+function packageVersion(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const manifest = readManifest(join(folder, "package.json"));
+    if (manifest !== undefined) return manifest;
+    if (folder === dirname(folder)) return "unknown";
+  }
+}
+
+function readManifest(path: string): string | undefined {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof manifest !== "object" || manifest === null || !("name" in manifest && "version" in manifest))
+      return undefined;
+    return manifest.name === "ennead" && typeof manifest.version === "string" ? manifest.version : undefined;
+  } catch {
+    return undefined;
+  }
+}
