@@ -5,7 +5,7 @@ import type { Json } from "./json.js";
 export type PlainJson = { readonly json: Json; readonly exact: boolean };
 
 const MAX_DEPTH = 200;
-const MAX_NODES = 1_000_000;
+const MAX_NODES = 250_000;
 const TOO_LARGE = "[left out: too large]";
 
 type Walk = { exact: boolean; nodes: number; readonly ancestors: Set<object> };
