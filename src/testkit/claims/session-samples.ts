@@ -1,4 +1,4 @@
-import type { AgentMessage, Message } from "../../domain/message.js";
+import type { AgentMessage, Message, UserMessage } from "../../domain/message.js";
 import type { Json, JsonObject } from "../../domain/json.js";
 import type { SessionDelta } from "../../domain/session.js";
 
@@ -27,7 +27,7 @@ export function valueTypes(): JsonObject {
 }
 
 /** A small user message. */
-export function note(id: string, text = id): Message {
+export function note(id: string, text = id): UserMessage {
   return { role: "user", id, at: 1, content: [{ type: "text", text }] };
 }
 

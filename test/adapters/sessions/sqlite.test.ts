@@ -1,8 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
 import { sqliteFixture, sqlOn } from "./sqlite-fixture.js";
 
 describe("SqliteSessionStore keeps the claims of its port", () => {
@@ -10,6 +12,16 @@ describe("SqliteSessionStore keeps the claims of its port", () => {
 });
 
 describe("SqliteSessionStore", () => {
+  test("answers any history of writes as the reference does", async () => {
+    await fc.assert(
+      fc.asyncProperty(sessionCommands, async (commands) => {
+        await using store = new SqliteSessionStore({ path: ":memory:" });
+        await expectLikeReference(store, commands);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test("closes as often as it is asked and rejects what comes afterwards", async () => {
     await using fixture = sqliteFixture();
     const { store } = fixture;
