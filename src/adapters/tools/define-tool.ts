@@ -38,6 +38,7 @@ export function defineTool<P extends TObject, O extends TSchema | undefined = un
     validate: (_name, args) => checkArguments(schema, args),
     execute: async (call, context) => {
       if (call.name !== name) throw new ToolError("unknown-tool", `no tool ${safeLabel(call.name)} here`);
+      if (context.signal.aborted) throw new ToolError("aborted", `${safeLabel(name)} was aborted before it began`);
       return await execute(call.arguments, context);
     },
     ...(prepareArguments && { prepareArguments: (_name, raw) => prepareArguments(raw) }),
