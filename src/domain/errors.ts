@@ -186,6 +186,12 @@ export class AgentError extends EnneadError<AgentErrorKind> {
     super("AgentError", kind, message, options);
     define(this, "partial", options.partial);
   }
+
+  /** Adds what the turn did until it failed. */
+  withPartial(partial: TurnResult): this {
+    define(this, "partial", partial);
+    return this;
+  }
 }
 
 /** A programming mistake, such as a test script that ran out. The loop rethrows it unchanged from any port (T5). */

@@ -46,7 +46,7 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>;
   /** A listener that comes later first gets what it missed. Returns how to stop. */
   subscribe(listener: EventListener): () => void;
-  /** The text pieces only, ended by a `reset` or the end of the turn; the same rules as for events. */
+  /** The text pieces only; a `reset` is not told here, so follow the events where a model may retry. The same rules as for events. */
   text(): AsyncIterable<string>;
   /** Ends the turn as `aborted`; repeated or late calls do nothing. */
   abort(reason?: string): void;

@@ -4,6 +4,6 @@ export type Runtime = {
   now(): number;
   /** A new UUIDv7; sorts by time. */
   newId(): string;
-  /** Runs `fn` once after `ms`; returns how to cancel. A pending timer never keeps the process alive. */
-  after(ms: number, fn: () => void): () => void;
+  /** Runs `fn` once after `ms`; returns how to cancel. A pending timer keeps the process alive only where `keepAlive` asks for it. */
+  after(ms: number, fn: () => void, options?: { readonly keepAlive?: boolean }): () => void;
 };

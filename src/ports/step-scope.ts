@@ -1,5 +1,3 @@
-import type { Json } from "../domain/json.js";
-
 /** How a step ended, as data: errors cross as values. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
 
@@ -9,22 +7,29 @@ export type StepContext = { readonly signal: AbortSignal; readonly attempt: numb
 /** A step of a wave. */
 export type NamedStep<T> = { readonly name: string; readonly run: (context: StepContext) => Promise<T> };
 
+/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. */
+export type StepOptions = { readonly keep?: boolean | undefined };
+
+/** A settled step may still have a write on its way: `done` settles when its result is stored and published. */
+export type Settling = { readonly done: Promise<void> };
+
 /**
  * Where a turn's effects run and are recorded. Not a port: applications never implement it. Names are unique and stable within a
  * turn; values are JSON, so that a journal can replay them. Only a scope may race promises or use timers.
  */
 export type StepScope = {
-  /** Runs one effect. Settles also when the effect ignores an abort (L5); never rejects, but for a `Defect`. */
-  step<T extends Json | undefined | object>(
-    name: string,
-    run: (context: StepContext) => Promise<T>,
-  ): Promise<Outcome<T>>;
-  /** One wave: starts all, at most `limit` at once, and settles all. `onSettled` runs one at a time: here as they finish; on an engine in input order after the wave. */
-  all<T extends Json | undefined | object>(
+  /** Runs one effect. Settles within 1 s of an abort even if the effect ignores it (L5); rejects only with a `Defect`. */
+  step<T>(name: string, run: (context: StepContext) => Promise<T>, options?: StepOptions): Promise<Outcome<T>>;
+  /**
+   * One wave: starts all, at most `limit` at once, and settles all. `onSettled` runs one at a time: here as they finish, without
+   * waiting for `done` in between; on an engine in input order after the wave, each `done` awaited. Rejects with the first throw of
+   * `onSettled` or `done`, when all have ended.
+   */
+  all<T>(
     steps: readonly NamedStep<T>[],
-    onSettled: (index: number, outcome: Outcome<T>) => Promise<void>,
+    onSettled: (index: number, outcome: Outcome<T>) => Promise<Settling>,
     options?: { readonly limit?: number },
   ): Promise<void>;
-  /** Bounds user code that is no effect: settles with an error after `ms`, or 1 s after an abort; on an engine a plain await. */
-  bounded<T>(run: () => PromiseLike<T>, ms?: number): Promise<Outcome<T>>;
+  /** Bounds user code that is no recorded effect: settles with an error after `ms`, or within 1 s of an abort; on an engine a plain await. */
+  bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>>;
 };

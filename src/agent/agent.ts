@@ -1,0 +1,186 @@
+import { AgentError } from "../domain/errors.js";
+import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
+import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
+import { stampMessage } from "../domain/stamp-message.js";
+import type { ToolDef } from "../domain/tool.js";
+import type { TurnResult } from "../domain/turn-result.js";
+import type { AgentApi, EventListener, TurnHandle, TurnInput, TurnOptions } from "../ports/agent-api.js";
+import type { MemoryAccess } from "../ports/memory.js";
+import type { ModelPort } from "../ports/model.js";
+import type { AgentPorts } from "./agent-ports.js";
+import { CommandTable } from "./command-table.js";
+import { compose, composeStores, forTurn } from "./composition.js";
+import { InProcessScope } from "./in-process-scope.js";
+import { type Launch, launch } from "./launch.js";
+import { StoredSessions } from "./session-access.js";
+import { SessionHost } from "./session-host.js";
+import { LiveTurns, startAll, stopAll } from "./shutdown.js";
+import type { CompareDelta, StoreBounds } from "./stores.js";
+import { systemRuntime } from "./system-runtime.js";
+import { turnInput } from "./turn-input.js";
+import { RunningTurn } from "./turn-handle.js";
+import { busy } from "./turn-sessions.js";
+import type { Wiring } from "./wiring.js";
+
+/** An agent: ports wired to one loop. Many may live in one process and share adapters (A3). */
+export class Agent implements AgentApi {
+  readonly commands: CommandTable;
+  readonly memory: MemoryAccess;
+  readonly sessions: StoredSessions;
+  readonly #ports: AgentPorts;
+  readonly #host: SessionHost;
+  readonly #turns = new LiveTurns();
+  readonly #listeners = new Set<EventListener>();
+  readonly #bounds: StoreBounds;
+  #wiring: Wiring;
+  #closing: Promise<void> | undefined;
+
+  private constructor(ports: AgentPorts) {
+    const runtime = ports.runtime ?? systemRuntime();
+    this.#ports = ports;
+    this.commands = new CommandTable(ports.commands ?? [], this);
+    this.#wiring = compose(ports, runtime, this.commands);
+    this.memory = this.#wiring.memory;
+    const { sessionCache, turnLeaseMs, storeTimeoutMs } = this.#wiring.settings.limits;
+    this.#host = new SessionHost(composeStores(ports.sessions), runtime, { capacity: sessionCache, turnLeaseMs });
+    this.#bounds = {
+      scope: new InProcessScope({ signal: new AbortController().signal, runtime }),
+      timeoutMs: storeTimeoutMs,
+    };
+    this.sessions = new StoredSessions(this.#host, runtime, this.#bounds);
+  }
+
+  /** Checks and wires the parts, starts the lifecycles, and lists every tool once. Rejects with `CompositionError` for what does not fit, and then has shut down what it started (A1). */
+  static async create(ports: AgentPorts): Promise<Agent> {
+    const agent = new Agent({ ...ports });
+    await startAll(ports.lifecycles ?? []);
+    try {
+      await agent.tools();
+    } catch (error) {
+      await agent.shutdown();
+      throw error;
+    }
+    return agent;
+  }
+
+  async runTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): Promise<TurnResult> {
+    return this.#start(this.#launch(input, sessionId, options));
+  }
+
+  startTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): TurnHandle {
+    const made = this.#launch(input, sessionId, options);
+    return new RunningTurn(made.run.turnId, made.bus, made.control, () => this.#start(made));
+  }
+
+  async session(id: string): Promise<Session> {
+    return this.sessions.export(id);
+  }
+
+  async appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage> {
+    const { runtime, settings } = this.#wiring;
+    const operationId = runtime.newId();
+    const added = appendable(message, `${operationId}.0`, runtime.now());
+    const unlock = await this.#host.locks.acquire(id);
+    try {
+      const conversation = this.#host.takeOut(id);
+      conversation.take(await this.#host.stores.load(id, undefined, this.#bounds));
+      if (this.#host.isAlive(id, conversation.metadata, "", settings.limits.turnLeaseMs)) throw busy(id);
+      const delta: CompareDelta = { operationId, baseRevision: conversation.revision, messages: [added] };
+      const before = conversation.standing();
+      const revision = await this.#host.stores.append(id, delta, this.#bounds);
+      conversation.push([added]);
+      conversation.commit(delta, revision);
+      await this.#host.stores.mirror(conversation, delta, before, this.#bounds);
+      this.#host.keep(conversation);
+      return added;
+    } finally {
+      unlock();
+    }
+  }
+
+  setModel(model: ModelPort | string): void {
+    const { settings } = this.#wiring;
+    const wiring = this.#wiring;
+    if (typeof model !== "string") this.#wiring = { ...wiring, model };
+    else
+      this.#wiring = { ...wiring, settings: { ...settings, options: Object.freeze({ ...settings.options, model }) } };
+  }
+
+  async tools(): Promise<readonly ToolDef[]> {
+    const { lister, providers, settings } = this.#wiring;
+    const table = await lister.list(providers, { signal: new AbortController().signal }, settings.onSecondaryFailure);
+    return [...table.defs];
+  }
+
+  async usage(sessionId: string): Promise<UsageRecord | undefined> {
+    const { metadata } = await this.session(sessionId);
+    return metadata[SESSION_KEYS.usage] as UsageRecord | undefined;
+  }
+
+  subscribe(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** No new turns; running ones get `drainMs`, then an abort; lifecycles close in reverse order. Once, however often it is called; all failures in one `AggregateError` (A2). */
+  shutdown(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown();
+  }
+
+  async #close(): Promise<void> {
+    const { runtime, settings } = this.#wiring;
+    await this.#turns.drain(runtime, settings.limits.drainMs);
+    this.#host.close();
+    const failures = await stopAll(this.#ports.lifecycles ?? []);
+    if (failures.length > 0) throw new AggregateError(failures, "the agent did not shut down cleanly");
+  }
+
+  #launch(input: TurnInput, sessionId: string | undefined, options: TurnOptions): Launch {
+    const { runtime } = this.#wiring;
+    const wiring = forTurn(this.#wiring, this.#ports, options);
+    const turnId = options.turnId ?? runtime.newId();
+    const made = launch({
+      wiring,
+      host: this.#host,
+      sessionId: sessionId ?? runtime.newId(),
+      turnId,
+      options,
+      input: () => {
+        this.#turns.checkOpen();
+        return turnInput(input);
+      },
+    });
+    for (const listener of this.#listeners) made.bus.listen(listener);
+    return made;
+  }
+
+  #start(made: Launch): Promise<TurnResult> {
+    const done = made.start();
+    const live = { control: made.control, done };
+    this.#turns.add(live);
+    const leave = (): void => this.#turns.delete(live);
+    done.then(leave, leave);
+    return done;
+  }
+}
+
+/** A message that may be added between turns: it must leave no call open, and answer none. */
+function appendable(message: MessageInput | AgentMessage, id: string, at: number): AgentMessage {
+  let added: AgentMessage;
+  try {
+    added = stampMessage(message, id, at, "message");
+  } catch (error) {
+    throw new AgentError("invalid-input", (error as Error).message, { cause: error });
+  }
+  const known = isMessage(added);
+  const calls = known && added.role === "assistant" && added.parts.some((part) => part.type === "toolCall");
+  if (calls || (known && added.role === "tool")) {
+    throw new AgentError("invalid-input", "tool calls and their results are added by turns only");
+  }
+  return added;
+}

@@ -1,0 +1,69 @@
+import { CompositionError } from "../domain/errors.js";
+import type { AgentConfig } from "../ports/agent-config.js";
+import type { TurnOptions } from "../ports/agent-api.js";
+import type { CommandAccess } from "../ports/command-access.js";
+import type { ModelPort } from "../ports/model.js";
+import type { Runtime } from "../ports/runtime.js";
+import type { SessionStore } from "../ports/session-store.js";
+import type { AgentPorts } from "./agent-ports.js";
+import { indexHooks } from "./hook-index.js";
+import { MemoryFanOut } from "./memory-fan-out.js";
+import { resolveSettings } from "./settings.js";
+import { Stores } from "./stores.js";
+import { createCallContext } from "./system-runtime.js";
+import { ToolLister } from "./tool-table.js";
+import type { Wiring } from "./wiring.js";
+
+/** Checks the parts and wires them. Throws `CompositionError` for what does not fit (A1). */
+export function compose(ports: AgentPorts, runtime: Runtime, commands: CommandAccess): Wiring {
+  const { model, tools = [], hooks = [], memory = [], compressors = [], observers = [] } = ports;
+  if (!isModel(model)) throw new CompositionError("empty-port", "an agent needs a model with a `chat` method");
+  const lister = new ToolLister();
+  const providers = [...new Set(tools)];
+  lister.watch(providers);
+  return {
+    model,
+    providers,
+    lister,
+    hooks: indexHooks(hooks),
+    memory: new MemoryFanOut(memory),
+    compressors: [...compressors],
+    observers: [...observers],
+    commands,
+    settings: resolveSettings(ports.config ?? {}, model.describe?.().contextWindow),
+    runtime,
+    calls: createCallContext(),
+  };
+}
+
+function isModel(model: unknown): model is ModelPort {
+  return typeof model === "object" && model !== null && "chat" in model && typeof model.chat === "function";
+}
+
+/** The stores in order, each once. Throws `CompositionError("empty-port")` for none. */
+export function composeStores(sessions: readonly SessionStore[] | undefined): Stores {
+  const [first, ...rest] = new Set(sessions);
+  if (first === undefined) throw new CompositionError("empty-port", "an agent needs at least one session store");
+  return new Stores([first, ...rest]);
+}
+
+/** The wiring of one turn: the agent's own, shared, unless the turn brings something; then turn hooks stand inside the agent's (H2). */
+export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions): Wiring {
+  const { hooks, tools, observers, config } = options;
+  if (hooks === undefined && tools === undefined && observers === undefined && config === undefined) return wiring;
+  return {
+    ...wiring,
+    ...(hooks === undefined ? undefined : { hooks: indexHooks([...(ports.hooks ?? []), ...hooks]) }),
+    ...(observers === undefined ? undefined : { observers: [...wiring.observers, ...observers] }),
+    ...(tools === undefined
+      ? undefined
+      : { providers: [...new Set([...wiring.providers, ...tools])], lister: new ToolLister() }),
+    ...(config === undefined
+      ? undefined
+      : { settings: resolveSettings(merged(ports.config, config), wiring.settings.modelContextWindow) }),
+  };
+}
+
+function merged(base: AgentConfig | undefined, own: AgentConfig): AgentConfig {
+  return { ...base, ...own };
+}

@@ -1,0 +1,79 @@
+import { Defect, errorCategory } from "../domain/errors.js";
+import { estimateAll } from "../domain/estimate.js";
+import type { AgentMessage } from "../domain/message.js";
+import type { CompressAction, CompressContext, Compressor } from "../ports/compressor.js";
+import { checkedReplacement, checkedView } from "./context-check.js";
+import { redirect } from "./redirect.js";
+import type { TurnRun } from "./turn-run.js";
+
+/**
+ * The conversation after compression (C1): each compressor is asked in turn, the first action that is not `none` and passes the
+ * check wins. `messages` is what a hook made of the conversation, if one did.
+ */
+export async function compressContext(
+  run: TurnRun,
+  messages: readonly AgentMessage[] | undefined,
+  reason: CompressContext["reason"],
+): Promise<readonly AgentMessage[]> {
+  for (const [position, compressor] of run.wiring.compressors.entries()) {
+    if (run.idleCompressors.has(compressor)) continue;
+    const current = messages ?? run.conversation.view();
+    const estimate = messages === undefined ? run.conversation.estimate() : estimateAll(messages);
+    const action = await ask(run, compressor, position, current, estimate, reason);
+    if (action.type === "none") continue;
+    const done = await carryOut(run, action, current, estimate, nameOf(compressor, position));
+    if (done !== undefined) return done;
+    run.idleCompressors.add(compressor);
+  }
+  return messages ?? run.conversation.view();
+}
+
+async function ask(
+  run: TurnRun,
+  compressor: Compressor,
+  position: number,
+  current: readonly AgentMessage[],
+  estimatedTokens: number,
+  reason: CompressContext["reason"],
+): Promise<CompressAction> {
+  const { sessionId, signal, round } = run;
+  const usage = run.assistantMessage?.usage;
+  const { modelContextWindow } = run.wiring.settings;
+  const context = { sessionId, modelContextWindow, estimatedTokens, usage, reason, signal };
+  const name = `compress#${round}.${position}${reason === "before-model" ? "" : `.${reason}`}`;
+  const outcome = await run.scope.step(name, async () => compressor.compress([...current], context));
+  if (!outcome.ok) throw outcome.error;
+  return outcome.value;
+}
+
+function nameOf(compressor: Compressor, position: number): string {
+  return compressor.name ?? `compressor-${position}`;
+}
+
+/** Nothing when the action does not pass the check; then it is dropped, and that is reported. */
+async function carryOut(
+  run: TurnRun,
+  action: Exclude<CompressAction, { type: "none" }>,
+  current: readonly AgentMessage[],
+  estimate: number,
+  by: string,
+): Promise<readonly AgentMessage[] | undefined> {
+  try {
+    const proposed = action.messages.map(run.stamp);
+    if (action.type === "view") return checkedView(current, proposed, estimate);
+    if (action.type === "newThread") {
+      const view = checkedView(current, proposed, estimate);
+      return view === undefined ? undefined : await redirect(run, action, view);
+    }
+    const record = checkedReplacement(current, proposed, action.upTo, estimate);
+    if (record === undefined) return undefined;
+    await run.writer.add([], { compaction: record });
+    const after = run.conversation.view();
+    run.bus.publish("contextReplaced", { before: current.length, after: after.length, by });
+    return after;
+  } catch (error) {
+    if (Defect.is(error) || !(error instanceof TypeError)) throw error;
+    run.secondary({ stage: "compress", operation: by, errorCategory: errorCategory(error) });
+    return undefined;
+  }
+}

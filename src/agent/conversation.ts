@@ -1,0 +1,127 @@
+import { adopt } from "../domain/adopt.js";
+import { estimateTokens } from "../domain/estimate.js";
+import type { JsonObject } from "../domain/json.js";
+import type { AgentMessage } from "../domain/message.js";
+import type { Compaction, LoadedSession, Revision, SessionDelta } from "../domain/session.js";
+import { patchMetadata } from "../domain/session-rules.js";
+import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
+
+/** Where a session stands: how many messages, and the id of the last. */
+export type Standing = { readonly count: number; readonly last: string | undefined };
+
+/**
+ * One session in memory: the stored messages in one growing array, and beside it what a request shows of them, brought up to date
+ * piece by piece. Used by one turn at a time, kept between turns by the cache.
+ */
+export class Conversation {
+  readonly id: string;
+  metadata: JsonObject = {};
+  revision: Revision = 0;
+  compaction: Compaction | undefined;
+  /** What each mirror answered last (S1). */
+  readonly mirrors = new Map<object, Revision>();
+  readonly #stored: AgentMessage[] = [];
+  #view: AgentMessage[] = [];
+  #viewed = 0;
+  #estimate = 0;
+  #estimated = 0;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get count(): number {
+    return this.#stored.length;
+  }
+
+  /** All stored messages, a fresh list. */
+  stored(): AgentMessage[] {
+    return this.#stored.slice();
+  }
+
+  last(): AgentMessage | undefined {
+    return this.#stored.at(-1);
+  }
+
+  /** Takes what a store answered: all, or what follows the part already here. */
+  take(loaded: LoadedSession): void {
+    const from = loaded.from ?? 0;
+    if (from < this.#stored.length || compactionChanged(this.compaction, loaded.compaction)) this.#forgetView();
+    this.#stored.length = Math.min(from, this.#stored.length);
+    for (const message of loaded.messages) this.#stored.push(adopt(message, "stored message"));
+    this.metadata = adopt(loaded.metadata, "stored metadata");
+    this.revision = loaded.revision;
+    this.compaction = loaded.compaction === undefined ? undefined : adopt(loaded.compaction, "stored compaction");
+  }
+
+  /** Adds what was stored. */
+  push(messages: readonly AgentMessage[]): void {
+    for (const message of messages) this.#stored.push(message);
+  }
+
+  /** Takes what a write that was stored changed beside the messages. */
+  commit(delta: Pick<SessionDelta, "metadata" | "unset" | "compaction">, revision: Revision): void {
+    if (delta.metadata !== undefined || delta.unset !== undefined) {
+      this.metadata = patchMetadata(this.metadata, delta.metadata, delta.unset);
+    }
+    this.revision = revision;
+    if (delta.compaction !== undefined && delta.compaction !== this.compaction) this.compact(delta.compaction);
+  }
+
+  standing(): Standing {
+    return { count: this.#stored.length, last: this.last()?.id };
+  }
+
+  compact(compaction: Compaction): void {
+    this.compaction = compaction;
+    this.#forgetView();
+  }
+
+  /** What a request shows (S4), a fresh list. Called between rounds, when every call has its result. */
+  view(): AgentMessage[] {
+    if (this.#viewed === 0 && this.compaction !== undefined) this.#startAtCompaction(this.compaction);
+    if (this.#viewed < this.#stored.length) {
+      const rest = this.#viewed === 0 ? this.#stored : this.#stored.slice(this.#viewed);
+      for (const message of requestView(rest)) this.#view.push(message);
+      this.#viewed = this.#stored.length;
+    }
+    return this.#view.slice();
+  }
+
+  /** Stored calls without a result; only what no request has shown yet can hold one. */
+  openCalls(): OpenCall[] {
+    return openCalls(this.#viewed === 0 ? this.#stored : this.#stored.slice(this.#viewed));
+  }
+
+  /** The same in the middle of a batch, without the missing results. */
+  snapshot(): AgentMessage[] {
+    return this.#view.concat(orderResults(this.#stored.slice(this.#viewed)));
+  }
+
+  /** Tokens of `view()`, each message estimated once. */
+  estimate(): number {
+    this.view();
+    for (; this.#estimated < this.#view.length; this.#estimated++) {
+      this.#estimate += estimateTokens(this.#view[this.#estimated] as AgentMessage);
+    }
+    return this.#estimate;
+  }
+
+  #startAtCompaction(compaction: Compaction): void {
+    const index = this.#stored.findIndex((message) => message.id === compaction.upTo);
+    if (index < 0) return;
+    for (const message of requestView(compaction.messages)) this.#view.push(message);
+    this.#viewed = index + 1;
+  }
+
+  #forgetView(): void {
+    this.#view = [];
+    this.#viewed = 0;
+    this.#estimate = 0;
+    this.#estimated = 0;
+  }
+}
+
+function compactionChanged(a: Compaction | undefined, b: Compaction | undefined): boolean {
+  return a?.upTo !== b?.upTo || a?.messages.length !== b?.messages.length;
+}

@@ -1,0 +1,168 @@
+import { AgentError, errorCategory } from "../domain/errors.js";
+import type { TurnSummary } from "../domain/event.js";
+import { textOf } from "../domain/message.js";
+import { SESSION_KEYS } from "../domain/session.js";
+import { orderResults } from "../domain/transcript.js";
+import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
+import { begin, type Turn } from "../domain/turn.js";
+import { unreachable } from "../domain/unreachable.js";
+import type { EndStep } from "./run-turn.js";
+import { salvage } from "./salvage.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** Saves what is left, tells the hooks, and publishes the one terminal event. */
+export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
+  let failure = step.type === "fail" ? failureOf(turn, step) : undefined;
+  try {
+    await run.writer?.close({ metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
+  } catch (error) {
+    failure ??=
+      error instanceof AgentError ? error : new AgentError("session", "the last write failed", { cause: error });
+  }
+  if (run.control.failure !== undefined) await salvage(run);
+  if (failure !== undefined)
+    return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
+  const { status, stopReason } = statusOf(step);
+  const result = resultOf(run, turn, status, stopReason);
+  await afterTurn(run, result, entered);
+  if (run.defect !== undefined) throw run.defect;
+  publishEnd(run, result);
+  return result;
+}
+
+/** A turn whose `beforeTurn` said stop: nothing was published, and nothing is (T2). */
+export async function stopUnstarted(run: TurnRun, reason: string, entered: number): Promise<TurnResult> {
+  const result = resultOf(run, begin(), "stopped", reason);
+  await afterTurn(run, result, entered);
+  return result;
+}
+
+/** A turn whose `beforeTurn` said abort: error hooks run, nothing is published (T2). */
+export async function refuseTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
+  await turnError(run, error, entered);
+  throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
+}
+
+async function failTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
+  await turnError(run, error, entered);
+  run.bus.publish("turnFailed", { category: errorCategory(error) });
+  throw run.defect ?? error;
+}
+
+function failureOf(turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
+  const { failed, hookAborted } = turn.endings;
+  switch (step.why) {
+    case "tool-loop-exceeded":
+      return new AgentError("tool-loop-exceeded", `the model still called tools after ${turn.batches} rounds of tools`);
+    case "hook-aborted":
+      return new AgentError("hook-aborted", hookAborted?.reason ?? "a hook aborted the turn", {
+        cause: hookAborted?.error,
+      });
+    case "failed":
+      return failed?.error instanceof AgentError
+        ? failed.error
+        : new AgentError("session", "a write failed", { cause: failed?.error });
+    default:
+      return unreachable(step.why);
+  }
+}
+
+function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
+  readonly status: TurnStatus;
+  readonly stopReason?: string;
+} {
+  switch (step.type) {
+    case "defer":
+      return { status: "deferred" };
+    case "stop":
+      return { status: "stopped", stopReason: step.reason };
+    case "abort":
+      return { status: "aborted", stopReason: step.reason };
+    default:
+      return { status: "completed" };
+  }
+}
+
+async function afterTurn(run: TurnRun, result: TurnResult, entered: number): Promise<void> {
+  if (!run.stages.has("afterTurn")) return;
+  await run.stages.reverse(
+    { kind: "afterTurn", result },
+    entered,
+    (_, stage) => stage,
+    (problem, stage) => {
+      run.stages.secondary("afterTurn", problem);
+      return stage;
+    },
+  );
+}
+
+async function turnError(run: TurnRun, error: AgentError, entered: number): Promise<void> {
+  if (!run.stages.has("turnError")) return;
+  await run.stages.reverse(
+    { kind: "turnError", error },
+    entered,
+    (_, stage) => stage,
+    (problem, stage) => {
+      run.stages.secondary("turnError", problem);
+      return stage;
+    },
+  );
+}
+
+function publishEnd(run: TurnRun, result: TurnResult): void {
+  const summary = summaryOf(result);
+  switch (result.status) {
+    case "completed":
+    case "deferred":
+      return run.bus.publish("turnCompleted", { summary });
+    case "stopped":
+      return run.bus.publish("turnStopped", { reason: result.stopReason ?? "", summary });
+    case "aborted":
+      return run.bus.publish("turnAborted", { reason: result.stopReason ?? "", summary });
+    default:
+      return unreachable(result.status);
+  }
+}
+
+function summaryOf(result: TurnResult): TurnSummary {
+  const { status, rounds, usage, finalSessionId } = result;
+  return Object.freeze({
+    status,
+    rounds,
+    usage,
+    finalSessionId,
+    messages: result.messages.length,
+    toolCalls: result.exchanges.length,
+    deferred: result.deferred.map((call) => call.callId),
+  });
+}
+
+/** All that the turn did; lists are the reader's own. */
+export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReason: string | undefined): TurnResult {
+  const messages = orderResults(run.added);
+  const message = run.assistantMessage;
+  return {
+    status,
+    turnId: run.turnId,
+    ...(message === undefined ? undefined : { message }),
+    text: message === undefined ? "" : textOf(message),
+    messages,
+    toolResults: messages.filter((added) => added.role === "tool"),
+    exchanges: inSourceOrder(run, messages),
+    usage: turn.usage,
+    rounds: turn.rounds,
+    deferred: run.deferred.slice(),
+    undelivered: run.undelivered,
+    finalSessionId: run.sessionId,
+    ...(stopReason === undefined ? undefined : { stopReason }),
+  };
+}
+
+function inSourceOrder(run: TurnRun, messages: TurnResult["messages"]): TurnResult["exchanges"] {
+  if (run.exchanges.length < 2) return run.exchanges.slice();
+  const replies = new Map(messages.map((message, index) => [message.id, index]));
+  const place = (id: string): number => replies.get(id.slice(0, id.lastIndexOf("."))) ?? 0;
+  return [...run.exchanges].sort(
+    (a, b) => place(a.executionId) - place(b.executionId) || a.sourceOrder - b.sourceOrder,
+  );
+}

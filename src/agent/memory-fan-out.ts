@@ -1,0 +1,56 @@
+import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
+import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
+import { safeLabel } from "../domain/safe-label.js";
+import type { MemoryAccess, MemoryPort } from "../ports/memory.js";
+
+/** All memories of an agent as one. A failure is a `MemoryError` naming the memory, unless that one is optional. */
+export class MemoryFanOut implements MemoryAccess {
+  readonly #memories: readonly MemoryPort[];
+
+  constructor(memories: readonly MemoryPort[]) {
+    this.#memories = memories;
+  }
+
+  /** The first memory makes the id, the rest get it. */
+  async store(entry: MemoryEntryInput): Promise<string> {
+    let id = entry.id;
+    for (const memory of this.#memories) {
+      const given = id === undefined ? entry : { ...entry, id };
+      id = (await this.#ask("store", memory, () => memory.store(given))) ?? id;
+    }
+    if (id === undefined) throw new MemoryError("store", "no memory took the entry");
+    return id;
+  }
+
+  /** Merged by id with the best score each, best first, cut to `topK` afterwards. */
+  async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
+    const topK = topKOf(query);
+    const best = new Map<string, MemoryEntry>();
+    for (const memory of this.#memories) {
+      for (const entry of (await this.#ask("search", memory, () => memory.search(query))) ?? []) {
+        const known = best.get(entry.id);
+        if (known === undefined || scoreOf(entry) > scoreOf(known)) best.set(entry.id, entry);
+      }
+    }
+    return [...best.values()].sort((a, b) => scoreOf(b) - scoreOf(a)).slice(0, topK);
+  }
+
+  async delete(id: string): Promise<void> {
+    for (const memory of this.#memories) await this.#ask("delete", memory, () => memory.delete(id));
+  }
+
+  async #ask<T>(kind: MemoryErrorKind, memory: MemoryPort, run: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      if (Defect.is(error)) throw error;
+      if (memory.optional === true) return undefined;
+      const position = this.#memories.indexOf(memory);
+      throw new MemoryError(kind, `memory ${safeLabel(memory.name ?? String(position))} failed`, { cause: error });
+    }
+  }
+}
+
+function scoreOf(entry: MemoryEntry): number {
+  return entry.score ?? Number.NEGATIVE_INFINITY;
+}

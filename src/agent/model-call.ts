@@ -1,0 +1,118 @@
+import { adopt } from "../domain/adopt.js";
+import { ModelError } from "../domain/errors.js";
+import type { AssistantMessage, AssistantPart } from "../domain/message.js";
+import type { ModelResponse } from "../domain/model.js";
+import { StreamAccumulator } from "../domain/stream.js";
+import type { StreamChunk } from "../domain/stream-chunk.js";
+import type { Outcome } from "../ports/step-scope.js";
+import type { ModelPort } from "../ports/model.js";
+import type { PreparedRequest } from "./model-request.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** What a model step records. */
+type Reply = { readonly response: ModelResponse; readonly at: number };
+
+/** One reply being made: its id, the chunks so far by reference, and whether anyone was told it began. */
+export class ModelCall {
+  readonly messageId: string;
+  readonly #run: TurnRun;
+  readonly #chunks: StreamChunk[] = [];
+  #announced = false;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+    this.messageId = run.nextMessageId();
+  }
+
+  /** Whether output began in this attempt. */
+  get started(): boolean {
+    return this.#chunks.length > 0;
+  }
+
+  /** Publishes `messageStarted` once. */
+  announce(): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    this.#run.bus.publish("messageStarted", { messageId: this.messageId, role: "assistant" });
+  }
+
+  /** Runs the model step. A late chunk or answer of a port that was given up changes nothing. */
+  async send(prepared: PreparedRequest, attempt: number): Promise<Outcome<Reply>> {
+    const run = this.#run;
+    const { model, runtime, settings } = run.wiring;
+    const { messages, tools, options, requestContext } = prepared;
+    const { signal, sessionId, turnId, round } = run;
+    const request = { messages, tools, options, requestContext, signal, sessionId, turnId, round };
+    let live = true;
+    const onChunk = (chunk: StreamChunk): void => {
+      if (live) this.#take(chunk);
+    };
+    const name = attempt === 1 ? `model#${round}` : `model#${round}.${attempt - 1}`;
+    const outcome = await run.scope.step(name, async () => {
+      const response = await reply(model, request, settings.streaming ? onChunk : undefined);
+      return { response: checked(response), at: runtime.now() };
+    });
+    live = false;
+    return outcome;
+  }
+
+  /** Tells consumers that what was streamed is void, if anything was. */
+  reset(reason: string): void {
+    if (this.started) this.#run.bus.publishChunk(this.messageId, { type: "reset", reason });
+    this.#chunks.length = 0;
+  }
+
+  /** The stored form of a whole reply. */
+  message(response: ModelResponse): AssistantMessage {
+    const { parts, finishReason, usage, model, provider } = response;
+    return adopt(
+      {
+        role: "assistant",
+        parts,
+        finishReason,
+        ...(usage === undefined ? undefined : { usage }),
+        ...(model === undefined ? undefined : { model }),
+        ...(provider === undefined ? undefined : { provider }),
+        id: this.messageId,
+        at: this.#run.now,
+      },
+      "reply",
+    );
+  }
+
+  /** Text and reasoning that came, or what the port itself says came. */
+  partialParts(told: readonly AssistantPart[]): AssistantPart[] {
+    const accumulator = new StreamAccumulator();
+    for (const chunk of this.#chunks) accumulator.push(chunk);
+    const parts = this.started ? accumulator.partial().parts : told;
+    return parts.filter((part) => part.type !== "toolCall" && part.text !== "");
+  }
+
+  #take(chunk: StreamChunk): void {
+    if (!this.#announced) this.announce();
+    this.#chunks.push(chunk);
+    this.#run.bus.publishChunk(this.messageId, chunk);
+  }
+}
+
+function reply(
+  model: ModelPort,
+  request: Parameters<ModelPort["chat"]>[0],
+  onChunk: ((chunk: StreamChunk) => void) | undefined,
+): Promise<ModelResponse> {
+  return onChunk === undefined || model.chatStreaming === undefined
+    ? model.chat(request)
+    : model.chatStreaming(request, onChunk);
+}
+
+/** A frozen copy of what the port answered; what is no response is `response-parse`. */
+function checked(response: ModelResponse): ModelResponse {
+  if (typeof response !== "object" || response === null || !Array.isArray(response.parts)) {
+    throw new ModelError("response-parse", "the model port answered without parts");
+  }
+  try {
+    return adopt(response, "model response");
+  } catch (error) {
+    throw new ModelError("response-parse", "the model port answered what JSON cannot hold", { cause: error });
+  }
+}

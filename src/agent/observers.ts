@@ -1,0 +1,129 @@
+import { Defect, errorCategory } from "../domain/errors.js";
+import { type EventBodies, isTerminal, type TurnEvent, type TurnEventType } from "../domain/event.js";
+import type { StreamChunk } from "../domain/stream-chunk.js";
+import type { SecondaryFailure } from "../ports/agent-config.js";
+import type { Observer } from "../ports/observer.js";
+
+/** What a bus needs of its turn. `now` is the bus's own clock. */
+export type EventBusOptions = {
+  readonly turnId: string;
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly now: () => number;
+  readonly observers: readonly Observer[];
+  readonly onSecondaryFailure: (failure: SecondaryFailure) => void;
+};
+
+type Receiver = { readonly kind: "observer" | "listener"; readonly deliver: (event: TurnEvent) => unknown };
+
+/** Delivers the events of one turn in order, synchronously; whatever a receiver throws changes nothing for the others (T4). */
+export class EventBus {
+  readonly #options: EventBusOptions;
+  #receivers: readonly Receiver[];
+  readonly #reported = new Set<unknown>();
+  readonly #closing: PromiseLike<unknown>[] = [];
+  #sessionId: string;
+  #seq = 0;
+  #waiting: TurnEvent[] | undefined;
+  #defect: Defect | undefined;
+
+  constructor(options: EventBusOptions) {
+    this.#options = options;
+    this.#sessionId = options.sessionId;
+    this.#receivers = [...new Set(options.observers)].map((observer) => ({
+      kind: "observer",
+      deliver: (event) => observer.onEvent(event),
+    }));
+  }
+
+  /** Adds a listener for the events from now on, also during a delivery. Returns how to remove it. */
+  listen(deliver: (event: TurnEvent) => unknown): () => void {
+    const receiver: Receiver = { kind: "listener", deliver };
+    this.#receivers = [...this.#receivers, receiver];
+    return () => {
+      this.#receivers = this.#receivers.filter((other) => other !== receiver);
+    };
+  }
+
+  /** A mistake in a test script that an observer raised; the turn rethrows it. */
+  get defect(): Defect | undefined {
+    return this.#defect;
+  }
+
+  /** Promises that listeners returned for the terminal event (T7). */
+  get closing(): readonly PromiseLike<unknown>[] {
+    return this.#closing;
+  }
+
+  /** Hands one listener an event it missed. */
+  deliverTo(deliver: (event: TurnEvent) => unknown, event: TurnEvent): void {
+    this.#offer({ kind: "listener", deliver }, event);
+  }
+
+  /** Events from now on belong to the session the turn moved to. */
+  moveTo(sessionId: string): void {
+    this.#sessionId = sessionId;
+  }
+
+  publish<T extends TurnEventType>(type: T, body: EventBodies[T]): void {
+    const seq = this.#seq++;
+    if (this.#receivers.length === 0) return;
+    const { turnId, attempt, now } = this.#options;
+    const event = { type, seq, turnId, sessionId: this.#sessionId, at: now(), attempt, ...body };
+    this.#send(Object.freeze(event) as unknown as TurnEvent);
+  }
+
+  /** The same for the one event a turn has thousands of; it is not frozen. */
+  publishChunk(messageId: string, chunk: StreamChunk): void {
+    const seq = this.#seq++;
+    if (this.#receivers.length === 0) return;
+    const { turnId, attempt, now } = this.#options;
+    this.#send({ type: "streamChunk", seq, turnId, sessionId: this.#sessionId, at: now(), attempt, messageId, chunk });
+  }
+
+  #send(event: TurnEvent): void {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(event);
+      return;
+    }
+    const waiting: TurnEvent[] = [];
+    this.#waiting = waiting;
+    this.#deliver(event);
+    for (let i = 0; i < waiting.length; i++) this.#deliver(waiting[i] as TurnEvent);
+    this.#waiting = undefined;
+  }
+
+  #deliver(event: TurnEvent): void {
+    for (const receiver of this.#receivers) this.#offer(receiver, event);
+  }
+
+  #offer(receiver: Receiver, event: TurnEvent): void {
+    try {
+      const answer = receiver.deliver(event);
+      if (isThenable(answer)) this.#follow(receiver, event, answer);
+    } catch (error) {
+      this.#report(receiver, event, error);
+    }
+  }
+
+  #follow(receiver: Receiver, event: TurnEvent, answer: PromiseLike<unknown>): void {
+    const settled = answer.then(undefined, (error: unknown) => this.#report(receiver, event, error));
+    if (receiver.kind === "listener" && isTerminal(event.type)) this.#closing.push(settled);
+  }
+
+  #report(receiver: Receiver, event: TurnEvent, error: unknown): void {
+    if (Defect.is(error)) this.#defect ??= error;
+    if (this.#reported.has(receiver)) return;
+    this.#reported.add(receiver);
+    this.#options.onSecondaryFailure({
+      stage: event.type,
+      operation: receiver.kind,
+      errorCategory: errorCategory(error),
+    });
+  }
+}
+
+/** True for a promise of any kind. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

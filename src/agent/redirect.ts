@@ -1,0 +1,43 @@
+import { AgentError } from "../domain/errors.js";
+import type { JsonObject } from "../domain/json.js";
+import type { AgentMessage } from "../domain/message.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { SESSION_KEYS } from "../domain/session.js";
+import { patchMetadata } from "../domain/session-rules.js";
+import type { CompressAction } from "../ports/compressor.js";
+import { Conversation } from "./conversation.js";
+import type { TurnRun } from "./turn-run.js";
+
+const FRAMEWORK_KEYS = Object.values(SESSION_KEYS);
+
+/**
+ * Goes on in a new session (S5): the child is locked and written with the turn's lease in all stores, then the parent is told where
+ * its conversation went, which ends the parent's lease. `view` is what the child starts with. Nothing where there is no store.
+ */
+export async function redirect(
+  run: TurnRun,
+  action: Extract<CompressAction, { type: "newThread" }>,
+  view: readonly AgentMessage[],
+): Promise<readonly AgentMessage[] | undefined> {
+  if (run.sessions === undefined || action.newSessionId === run.sessionId) return undefined;
+  const parent = run.conversation;
+  const child = new Conversation(action.newSessionId);
+  await run.sessions.lock(child.id);
+  await run.sessions.load(child);
+  if (child.revision !== 0) throw new AgentError("session", `session ${safeLabel(child.id)} exists already`);
+  const parentWriter = run.writer;
+  run.conversation = child;
+  run.writer = run.sessions.writer(child);
+  await run.writer.open(view, { metadata: childMetadata(parent) });
+  await parentWriter.close({ metadata: { [SESSION_KEYS.redirectedTo]: child.id } });
+  run.sessionId = child.id;
+  run.bus.moveTo(child.id);
+  const { messagesBefore, messagesAfter } = action;
+  run.bus.publish("sessionRedirect", { from: parent.id, to: child.id, messagesBefore, messagesAfter });
+  return child.view();
+}
+
+/** The parent's user metadata, and whose child this is. */
+function childMetadata(parent: Conversation): JsonObject {
+  return patchMetadata(parent.metadata, { [SESSION_KEYS.parent]: parent.id }, FRAMEWORK_KEYS);
+}

@@ -1,0 +1,136 @@
+import { AgentError, Defect, EnneadError, errorCategory } from "../domain/errors.js";
+import type { MessageInput } from "../domain/message.js";
+import { type NextStep, nextStep } from "../domain/next-step.js";
+import type { TurnResult } from "../domain/turn-result.js";
+import { begin, type Turn, withEnding, withRound } from "../domain/turn.js";
+import { askModel } from "./ask-model.js";
+import { endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
+import { openTurn, resolveTools } from "./open-turn.js";
+import { askContinue, askEnd } from "./round-end.js";
+import { HookFailure } from "./stages.js";
+import { closeCalls, runTools } from "./tool-batch.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** The steps that end a turn. */
+export type EndStep = Extract<NextStep, { type: "complete" | "defer" | "stop" | "abort" | "fail" }>;
+
+/** One turn from its first hook to its terminal event; the session is locked already. Rejects with `AgentError`, or a `Defect` unchanged. */
+export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Promise<TurnResult> {
+  const entry = await beforeTurn(run, given);
+  if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
+  if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
+  run.bus.publish("turnStarted", {});
+  let turn = await guarded(run, begin(), (fresh) => openTurn(run, fresh, entry.input));
+  turn = await guarded(run, turn, (open) => resolveTools(run, open, "turn-start"));
+  const { settings } = run.wiring;
+  const limits = { maxToolRounds: settings.limits.maxToolRounds, onToolRoundLimit: settings.onToolRoundLimit };
+  for (;;) {
+    const current = withOutside(run, turn);
+    const step = nextStep(current, limits);
+    if (isEnd(step)) return endTurn(run, await closeOpen(run, current), step, entry.entered);
+    turn = await guarded(run, current, () => take(run, current, step));
+  }
+}
+
+/** Does one step of the loop; what it decides is in the turn it returns. */
+async function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Promise<Turn> {
+  switch (step.type) {
+    case "call-model":
+      return askModel(run, await startRound(run, turn));
+    case "run-tools":
+      return runTools(run, turn, step.calls);
+    case "ask-continue":
+      await endRound(run, turn);
+      return askContinue(run, turn, step.natural);
+    case "ask-end":
+      return askEnd(run, turn);
+  }
+}
+
+/** A turn with what happened outside the loop: an abort, a write that failed. */
+function withOutside(run: TurnRun, turn: Turn): Turn {
+  const { abortReason, failure } = run.control;
+  let next = turn;
+  if (abortReason !== undefined && turn.endings.aborted === undefined)
+    next = withEnding(next, { aborted: abortReason });
+  if (failure !== undefined && turn.endings.failed === undefined) next = withEnding(next, { failed: failure });
+  return next;
+}
+
+async function startRound(run: TurnRun, turn: Turn): Promise<Turn> {
+  await endRound(run, turn);
+  run.round += 1;
+  run.roundOpen = true;
+  run.bus.publish("roundStarted", { round: run.round });
+  const next = withRound(turn);
+  if (run.toolsVersion === run.wiring.lister.version) return next;
+  await run.scope.step(`poll#${run.round}`, async () => ({ toolsChanged: true }));
+  return resolveTools(run, next, "tools-changed");
+}
+
+async function endRound(run: TurnRun, turn: Turn): Promise<void> {
+  if (!run.roundOpen) return;
+  run.roundOpen = false;
+  await run.settle("request");
+  await run.settle("round");
+  run.bus.publish("roundEnded", { round: run.round, usage: turn.roundUsage });
+}
+
+/** However a turn ends, each call has a result or is pending; the round it was in is over. */
+async function closeOpen(run: TurnRun, turn: Turn): Promise<Turn> {
+  const closed = turn.open.length === 0 ? turn : await guarded(run, turn, () => closeCalls(run, turn, turn.open));
+  await endRound(run, closed);
+  return closed;
+}
+
+/** What was thrown becomes an ending, so that the table decides; a `Defect` passes untouched (T5). */
+async function guarded(run: TurnRun, turn: Turn, work: (turn: Turn) => Promise<Turn>): Promise<Turn> {
+  try {
+    return await work(turn);
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    if (error instanceof HookFailure) return withEnding(turn, { hookAborted: { reason: error.message, error } });
+    if (run.signal.aborted && run.control.failure === undefined && !EnneadError.is(error)) return turn;
+    return withEnding(turn, { failed: { error: asAgentError(error) } });
+  }
+}
+
+function asAgentError(error: unknown): AgentError {
+  if (error instanceof AgentError) return error;
+  const text = EnneadError.is(error) ? error.message : `${errorCategory(error)} escaped a port`;
+  return new AgentError("runtime", text, { cause: error });
+}
+
+type Entry =
+  | { readonly type: "go"; readonly input: readonly MessageInput[]; readonly entered: number }
+  | { readonly type: "stop"; readonly reason: string; readonly entered: number }
+  | { readonly type: "abort"; readonly error: AgentError; readonly entered: number };
+
+/** Before anything is published (T2). */
+async function beforeTurn(run: TurnRun, input: readonly MessageInput[]): Promise<Entry> {
+  if (!run.stages.has("beforeTurn")) return { type: "go", input, entered: 0 };
+  try {
+    const { stage, outcome, entered } = await run.stages.forward({ kind: "beforeTurn", input });
+    if (outcome?.kind === "stop") return { type: "stop", reason: outcome.reason, entered };
+    if (outcome?.kind === "abort")
+      return { type: "abort", error: new AgentError("hook-aborted", outcome.reason), entered };
+    return { type: "go", input: stage.input, entered };
+  } catch (error) {
+    if (!(error instanceof HookFailure)) throw error;
+    return {
+      type: "abort",
+      error: new AgentError("hook-aborted", error.message, { cause: error }),
+      entered: error.entered,
+    };
+  }
+}
+
+function isEnd(step: NextStep): step is EndStep {
+  return (
+    step.type === "complete" ||
+    step.type === "defer" ||
+    step.type === "stop" ||
+    step.type === "abort" ||
+    step.type === "fail"
+  );
+}

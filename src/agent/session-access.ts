@@ -1,0 +1,71 @@
+import { SessionError } from "../domain/errors.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
+import { patchMetadata } from "../domain/session-rules.js";
+import type { SessionAccess } from "../ports/agent-api.js";
+import type { Runtime } from "../ports/runtime.js";
+import type { SessionHost } from "./session-host.js";
+import type { StoreBounds } from "./stores.js";
+
+/** Sessions beside the running conversation, under each session's lock. */
+export class StoredSessions implements SessionAccess {
+  readonly #host: SessionHost;
+  readonly #runtime: Runtime;
+  readonly #bounds: StoreBounds;
+
+  constructor(host: SessionHost, runtime: Runtime, bounds: StoreBounds) {
+    this.#host = host;
+    this.#runtime = runtime;
+    this.#bounds = bounds;
+  }
+
+  async list(query: SessionQuery = {}): Promise<SessionPage> {
+    const { authority } = this.#host.stores;
+    if (authority.list === undefined) throw new SessionError("load", "the session store cannot list");
+    return authority.list(query);
+  }
+
+  async export(id: string): Promise<Session> {
+    const { messages, metadata, revision, compaction } = await this.#host.stores.load(id, undefined, this.#bounds);
+    return { messages, metadata, revision, ...(compaction === undefined ? undefined : { compaction }) };
+  }
+
+  async fork(id: string, atMessage?: string): Promise<string> {
+    return this.#locked(id, async () => {
+      const session = await this.export(id);
+      const end =
+        atMessage === undefined
+          ? session.messages.length - 1
+          : session.messages.findIndex((message) => message.id === atMessage);
+      if (end < 0 && atMessage !== undefined) {
+        throw new SessionError("load", `session ${safeLabel(id)} has no message ${safeLabel(atMessage)}`);
+      }
+      const messages = session.messages.slice(0, end + 1);
+      const { compaction } = session;
+      const keeps = compaction !== undefined && messages.some((message) => message.id === compaction.upTo);
+      const metadata = patchMetadata(session.metadata, { [SESSION_KEYS.parent]: id }, Object.values(SESSION_KEYS));
+      const fork = this.#runtime.newId();
+      const copy = { messages, metadata, revision: 0, ...(keeps ? { compaction } : undefined) };
+      await this.#host.stores.save(fork, copy, { replace: false }, this.#bounds);
+      return fork;
+    });
+  }
+
+  async import(id: string, session: Session): Promise<void> {
+    await this.#locked(id, () => this.#host.stores.save(id, session, { replace: true }, this.#bounds));
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#locked(id, () => this.#host.stores.delete(id, this.#bounds));
+  }
+
+  async #locked<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const unlock = await this.#host.locks.acquire(id);
+    try {
+      return await work();
+    } finally {
+      this.#host.forget(id);
+      unlock();
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import { AgentError } from "../domain/errors.js";
+import type { JsonObject } from "../domain/json.js";
+import type { AgentMessage } from "../domain/message.js";
+import { type Compaction, SESSION_KEYS } from "../domain/session.js";
+import { patchMetadata } from "../domain/session-rules.js";
+import type { Runtime } from "../ports/runtime.js";
+import type { StepScope } from "../ports/step-scope.js";
+import type { Conversation, Standing } from "./conversation.js";
+import type { Stores } from "./stores.js";
+
+/** What a write changes beside adding messages. */
+export type WriteChange = {
+  readonly metadata?: JsonObject | undefined;
+  readonly unset?: readonly string[] | undefined;
+  readonly compaction?: Compaction | undefined;
+};
+
+/** The writes of one turn. */
+export interface Writer {
+  /** The first write. Rejects with `AgentError("session")`; on a conflict nothing was written. */
+  open(messages: readonly AgentMessage[], change?: WriteChange): Promise<void>;
+  /** Resolves when the messages are stored as the persistence asks; rejects with `AgentError("session")`. */
+  add(messages: readonly AgentMessage[], change?: WriteChange): Promise<void>;
+  /** The last write: what is left, and the end of the lease. Does nothing before `open` or after a failure. */
+  close(change?: WriteChange): Promise<void>;
+  /** Moves the end of the lease. */
+  beat(): void;
+}
+
+/** What a writer needs of its turn. */
+export type WriterOptions = {
+  readonly stores: Stores;
+  readonly conversation: Conversation;
+  readonly turnId: string;
+  readonly scope: StepScope;
+  readonly runtime: Runtime;
+  readonly storeTimeoutMs: number;
+  readonly turnLeaseMs: number;
+  /** Told once of a write that failed; the turn then starts nothing new. */
+  readonly onFailure: (error: unknown) => void;
+  /** Numbers the writes of the turn, over all its writers. */
+  readonly nextWrite: () => number;
+};
+
+type Batch = {
+  readonly messages: AgentMessage[];
+  metadata: JsonObject | undefined;
+  unset: readonly string[] | undefined;
+  compaction: Compaction | undefined;
+};
+
+function emptyBatch(): Batch {
+  return { messages: [], metadata: undefined, unset: undefined, compaction: undefined };
+}
+
+function addTo(batch: Batch, messages: readonly AgentMessage[], change: WriteChange): void {
+  for (const message of messages) batch.messages.push(message);
+  if (change.metadata !== undefined) {
+    batch.metadata = { ...batch.metadata, ...change.metadata };
+    const set = change.metadata;
+    batch.unset = batch.unset?.filter((key) => !(key in set));
+  }
+  if (change.unset !== undefined) {
+    batch.unset = [...(batch.unset ?? []), ...change.unset];
+    if (batch.metadata !== undefined) batch.metadata = patchMetadata(batch.metadata, {}, change.unset);
+  }
+  if (change.compaction !== undefined) batch.compaction = change.compaction;
+}
+
+/**
+ * Stores everything when it exists. Every compared write of a turn goes through it, one at a time; what is added while a write is in
+ * flight goes into the next one together. Holds the lease from its first write to its last (S2).
+ */
+export class RoundWriter implements Writer {
+  readonly #options: WriterOptions;
+  #next = emptyBatch();
+  #flushing: Promise<void> | undefined;
+  #queued: Promise<void> | undefined;
+  #state: "new" | "open" | "closed" | "failed" = "new";
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  async open(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
+    const batch = emptyBatch();
+    addTo(batch, messages, change);
+    await this.#write(batch, { lease: true });
+    this.#state = "open";
+  }
+
+  add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
+    addTo(this.#next, messages, change);
+    if (this.#flushing === undefined) return this.#flush();
+    this.#queued ??= this.#flushing.then(
+      () => this.#flush(),
+      () => this.#flush(),
+    );
+    return this.#queued;
+  }
+
+  close(change: WriteChange = {}): Promise<void> {
+    if (this.#state !== "open") return Promise.resolve();
+    this.#state = "closed";
+    return this.add([], { ...change, unset: [SESSION_KEYS.turn, ...(change.unset ?? [])] });
+  }
+
+  beat(): void {
+    if (this.#state !== "open") return;
+    this.add([], { metadata: { [SESSION_KEYS.turn]: this.#lease() } }).catch(() => undefined);
+  }
+
+  #flush(): Promise<void> {
+    this.#queued = undefined;
+    const batch = this.#next;
+    this.#next = emptyBatch();
+    const flushing = this.#write(batch, { lease: false }).then(
+      () => this.#settled(),
+      (error: unknown) => {
+        this.#settled();
+        if (this.#state !== "failed") this.#options.onFailure(error);
+        this.#state = "failed";
+        throw error;
+      },
+    );
+    this.#flushing = flushing;
+    return flushing;
+  }
+
+  #settled(): void {
+    this.#flushing = undefined;
+  }
+
+  async #write(batch: Batch, { lease }: { readonly lease: boolean }): Promise<void> {
+    if (this.#state === "failed") throw new AgentError("session", "an earlier write of this turn failed");
+    const { scope, conversation, stores, storeTimeoutMs, turnId, nextWrite } = this.#options;
+    const number = nextWrite();
+    const operationId = `${turnId}.${number}`;
+    const outcome = await scope.step(
+      `append#${number}`,
+      async () => {
+        const metadata = lease ? { ...batch.metadata, [SESSION_KEYS.turn]: this.#lease() } : batch.metadata;
+        const delta = { ...batch, metadata, operationId, baseRevision: conversation.revision };
+        const before = conversation.standing();
+        const bounds = { scope, timeoutMs: storeTimeoutMs };
+        const revision = await stores.append(conversation.id, delta, bounds);
+        conversation.push(delta.messages);
+        conversation.commit(delta, revision);
+        await stores.mirror(conversation, delta, before, bounds);
+        return { revision };
+      },
+      { keep: true },
+    );
+    if (!outcome.ok) throw outcome.error;
+  }
+
+  #lease(): JsonObject {
+    const { turnId, runtime, turnLeaseMs } = this.#options;
+    return { turnId, until: runtime.now() + turnLeaseMs };
+  }
+}
+
+/** Keeps everything for one write at the end: nothing on failure, no lease (`persistence: "turn"`). Without stores it only keeps. */
+export class KeepingWriter implements Writer {
+  readonly #options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined };
+  readonly #kept = emptyBatch();
+  #before: Standing | undefined;
+
+  constructor(options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined }) {
+    this.#options = options;
+  }
+
+  open(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
+    this.#before = this.#options.conversation.standing();
+    return this.add(messages, change);
+  }
+
+  add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
+    addTo(this.#kept, messages, change);
+    this.#options.conversation.push(messages);
+    if (change.compaction !== undefined) this.#options.conversation.compact(change.compaction);
+    return Promise.resolve();
+  }
+
+  async close(change: WriteChange = {}): Promise<void> {
+    const { stores, conversation, scope, storeTimeoutMs, turnId, onFailure } = this.#options;
+    const before = this.#before;
+    if (before === undefined || stores === undefined) return;
+    this.#before = undefined;
+    addTo(this.#kept, [], change);
+    const delta = { ...this.#kept, operationId: `${turnId}.0`, baseRevision: conversation.revision };
+    const bounds = { scope, timeoutMs: storeTimeoutMs };
+    const write = async (): Promise<void> => {
+      conversation.commit(delta, await stores.append(conversation.id, delta, bounds));
+      await stores.mirror(conversation, delta, before, bounds);
+    };
+    const outcome = await scope.step("append#0", write, { keep: true });
+    if (outcome.ok) return;
+    onFailure(outcome.error);
+    throw outcome.error;
+  }
+
+  beat(): void {}
+}

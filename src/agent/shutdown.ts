@@ -1,0 +1,77 @@
+import { AgentError, Defect } from "../domain/errors.js";
+import { safeLabel } from "../domain/safe-label.js";
+import type { Lifecycle } from "../ports/lifecycle.js";
+import type { Runtime } from "../ports/runtime.js";
+import type { TurnControl } from "./turn-control.js";
+
+/** Starts in order; a throw shuts down what had started, in reverse order, and is rethrown with what failed on the way down. */
+export async function startAll(lifecycles: readonly Lifecycle[]): Promise<void> {
+  const started: Lifecycle[] = [];
+  for (const lifecycle of lifecycles) {
+    try {
+      await lifecycle.onStart?.();
+      started.push(lifecycle);
+    } catch (error) {
+      const failures = await stopAll(started);
+      if (failures.length === 0 || Defect.is(error)) throw error;
+      throw new AggregateError(
+        [error, ...failures],
+        `${labelOf(lifecycle)} did not start, and the roll-back failed too`,
+      );
+    }
+  }
+}
+
+/** Shuts down in reverse order, all of them whatever fails; returns what was thrown. */
+export async function stopAll(lifecycles: readonly Lifecycle[]): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  for (const lifecycle of [...lifecycles].reverse()) {
+    try {
+      await lifecycle.onShutdown();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  return failures;
+}
+
+function labelOf(lifecycle: Lifecycle): string {
+  return lifecycle.name === undefined ? "a lifecycle" : safeLabel(lifecycle.name);
+}
+
+/** A turn that has not ended. */
+export type LiveTurn = { readonly control: TurnControl; readonly done: Promise<unknown> };
+
+/** The turns of an agent, and the end of it (A2). */
+export class LiveTurns {
+  readonly #live = new Set<LiveTurn>();
+  #closed = false;
+
+  /** Throws `AgentError("shut-down")` once the agent is closing. */
+  checkOpen(): void {
+    if (this.#closed) throw new AgentError("shut-down", "the agent was shut down");
+  }
+
+  add(turn: LiveTurn): void {
+    this.#live.add(turn);
+  }
+
+  delete(turn: LiveTurn): void {
+    this.#live.delete(turn);
+  }
+
+  /** No new turns; the running ones get `drainMs`, then an abort. */
+  async drain(runtime: Runtime, drainMs: number): Promise<void> {
+    this.#closed = true;
+    if (this.#live.size === 0) return;
+    const cancel = runtime.after(
+      drainMs,
+      () => {
+        for (const turn of this.#live) turn.control.abort("the agent is shutting down");
+      },
+      { keepAlive: true },
+    );
+    for (const turn of [...this.#live]) await turn.done.catch(() => undefined);
+    cancel();
+  }
+}

@@ -1,0 +1,90 @@
+import { adopt } from "../domain/adopt.js";
+import { isJsonObject } from "../domain/json.js";
+import type { AgentMessage, MessageInput } from "../domain/message.js";
+import type { Stage, StageKind, StageOf, StagePatches } from "../domain/stage.js";
+
+/** A stage whose lists the hook may change without harm to anyone. */
+export function copyStage(stage: Stage): Stage {
+  switch (stage.kind) {
+    case "beforeTurn":
+      return { ...stage, input: [...stage.input] };
+    case "chooseTools":
+      return { ...stage, tools: [...stage.tools] };
+    case "beforeContext":
+      return { ...stage, messages: [...stage.messages] };
+    case "beforeModel":
+      return { ...stage, messages: [...stage.messages], tools: [...stage.tools] };
+    case "beforeContinue":
+    case "beforeEnd":
+      return { ...stage, exchanges: [...stage.exchanges] };
+    default:
+      return { ...stage };
+  }
+}
+
+/** The stage with a hook's patch, everything in it copied and frozen. Throws a TypeError for what JSON cannot hold or the stage does not have. */
+export function applyPatch<K extends StageKind>(
+  stage: StageOf<K>,
+  patch: unknown,
+  stamp: (message: AgentMessage | MessageInput) => AgentMessage,
+): StageOf<K> {
+  if (!isJsonObject(patch)) throw new TypeError(`next at ${stage.kind} needs a patch`);
+  return { ...stage, ...patchOf(stage as Stage, patch as never, stamp) };
+}
+
+function patchOf(
+  stage: Stage,
+  patch: never,
+  stamp: (message: AgentMessage | MessageInput) => AgentMessage,
+): Partial<Stage> {
+  switch (stage.kind) {
+    case "beforeTurn": {
+      const { input }: StagePatches["beforeTurn"] = patch;
+      return input === undefined ? {} : { input: input.map((message, i) => adopt(message, `beforeTurn.input[${i}]`)) };
+    }
+    case "chooseTools": {
+      const { tools }: StagePatches["chooseTools"] = patch;
+      return tools === undefined ? {} : { tools: tools.map((tool, i) => adopt(tool, `chooseTools.tools[${i}]`)) };
+    }
+    case "beforeContext": {
+      const { messages, persist }: StagePatches["beforeContext"] = patch;
+      return {
+        ...(messages === undefined ? undefined : { messages: messages.map(stamp) }),
+        ...(persist === true ? { persist } : undefined),
+      };
+    }
+    case "beforeModel":
+      return modelPatch(patch, stamp);
+    case "afterModel": {
+      const { response }: StagePatches["afterModel"] = patch;
+      return response === undefined ? {} : { response: adopt(response, "afterModel.response") };
+    }
+    case "beforeTool": {
+      const { call }: StagePatches["beforeTool"] = patch;
+      if (call === undefined) return {};
+      if (call.id !== stage.call.id) throw new TypeError("a hook may not change the id of a call");
+      return { call: adopt(call, "beforeTool.call") };
+    }
+    case "afterTool": {
+      const { result }: StagePatches["afterTool"] = patch;
+      return result === undefined ? {} : { result: adopt(result, "afterTool.result") };
+    }
+    default:
+      throw new TypeError(`${stage.kind} has nothing to patch`);
+  }
+}
+
+function modelPatch(
+  patch: StagePatches["beforeModel"],
+  stamp: (message: AgentMessage | MessageInput) => AgentMessage,
+): Partial<StageOf<"beforeModel">> {
+  const { messages, tools, options, requestContext } = patch;
+  return {
+    ...(messages === undefined ? undefined : { messages: messages.map(stamp) as StageOf<"beforeModel">["messages"] }),
+    ...(tools === undefined ? undefined : { tools: tools.map((tool, i) => adopt(tool, `beforeModel.tools[${i}]`)) }),
+    ...(options === undefined ? undefined : { options: adopt(options, "beforeModel.options") }),
+    ...(requestContext === undefined
+      ? undefined
+      : { requestContext: adopt(requestContext, "beforeModel.requestContext") }),
+  };
+}

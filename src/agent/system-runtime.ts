@@ -1,0 +1,87 @@
+import type { Runtime } from "../ports/runtime.js";
+
+const POOL_BYTES = 4096;
+const ID_BYTES = 10;
+
+/** The real clock, random ids and timers. Timers never keep the process alive. */
+export function systemRuntime(): Runtime {
+  const pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
+  let last = 0;
+  return {
+    now: () => Date.now(),
+    newId() {
+      if (used + ID_BYTES > POOL_BYTES) {
+        globalThis.crypto.getRandomValues(pool);
+        used = 0;
+      }
+      // Never behind an id this runtime gave before, whatever the clock does.
+      last = Math.max(last, Date.now());
+      const id = uuidV7(last, pool, used);
+      used += ID_BYTES;
+      return id;
+    },
+    after(ms, fn, options) {
+      const timer: unknown = setTimeout(fn, ms);
+      if (options?.keepAlive !== true) unref(timer);
+      return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
+    },
+  };
+}
+
+function unref(timer: unknown): void {
+  const release: unknown = typeof timer === "object" && timer !== null ? Reflect.get(timer, "unref") : undefined;
+  if (isCallable(release)) release.call(timer);
+}
+
+type Callable = (this: unknown, ...args: readonly unknown[]) => unknown;
+
+function isCallable(value: unknown): value is Callable {
+  return typeof value === "function";
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+function uuidV7(time: number, pool: Uint8Array, offset: number): string {
+  const stamp = time.toString(16).padStart(12, "0");
+  const byte = (index: number): string => HEX[pool[offset + index] as number] as string;
+  const version = HEX[0x70 | ((pool[offset] as number) & 0x0f)] as string;
+  const variant = HEX[0x80 | ((pool[offset + 2] as number) & 0x3f)] as string;
+  return (
+    `${stamp.slice(0, 8)}-${stamp.slice(8)}-${version}${byte(1)}-${variant}${byte(3)}-` +
+    `${byte(4)}${byte(5)}${byte(6)}${byte(7)}${byte(8)}${byte(9)}`
+  );
+}
+
+/** Remembers, across awaits, in which sessions a tool is running; empty where the platform has no async context. */
+export type CallContext = {
+  /** Sessions whose tools are on the path to the caller. */
+  current(): ReadonlySet<string> | undefined;
+  run<T>(sessions: ReadonlySet<string>, fn: () => T): T;
+};
+
+type AsyncStorage = { getStore(): unknown; run<T>(store: unknown, fn: () => T): T };
+type HookModule = { readonly AsyncLocalStorage: new () => AsyncStorage };
+
+/** A context of its own for one agent. Loads nothing outside Node. */
+export function createCallContext(): CallContext {
+  const process: unknown = Reflect.get(globalThis, "process");
+  const load: unknown =
+    typeof process === "object" && process !== null ? Reflect.get(process, "getBuiltinModule") : undefined;
+  if (!isCallable(load)) return { current: () => undefined, run: (_sessions, fn) => fn() };
+  const { AsyncLocalStorage } = load.call(process, "node:async_hooks") as HookModule;
+  const storage = new AsyncLocalStorage();
+  return {
+    current: () => storage.getStore() as ReadonlySet<string> | undefined,
+    run: (sessions, fn) => storage.run(sessions, fn),
+  };
+}
+
+/** Where secondary failures go unless the config says otherwise. */
+export function emitWarning(text: string): void {
+  const process: unknown = Reflect.get(globalThis, "process");
+  const emit: unknown =
+    typeof process === "object" && process !== null ? Reflect.get(process, "emitWarning") : undefined;
+  if (isCallable(emit)) emit.call(process, text, "EnneadWarning");
+  else console.warn(text);
+}

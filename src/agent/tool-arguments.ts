@@ -1,0 +1,55 @@
+import { adopt, copyJson } from "../domain/adopt.js";
+import { applyDefaults, dropNulls } from "../domain/arguments.js";
+import { coerceArguments } from "../domain/coerce-arguments.js";
+import { Defect, describeThrown, ToolError } from "../domain/errors.js";
+import type { JsonObject } from "../domain/json.js";
+import { safeLabel } from "../domain/safe-label.js";
+import type { ToolCall } from "../domain/tool.js";
+import type { ValidationIssue } from "../ports/tool-provider.js";
+import type { ToolEntry } from "./tool-table.js";
+
+/** Arguments fit to run with, frozen, or why not. */
+export type CheckedArguments =
+  | { readonly ok: true; readonly value: JsonObject }
+  | { readonly ok: false; readonly error: ToolError };
+
+/** Prepares, mends and validates the arguments of a call, in the order of U1. */
+export function checkArguments(
+  entry: ToolEntry,
+  call: ToolCall,
+  options: { readonly coerce: boolean },
+): CheckedArguments {
+  if (call.malformed !== undefined)
+    return invalid(call, `they were not valid JSON: ${safeLabel(call.malformed.reason)}`);
+  try {
+    const { provider, def } = entry;
+    let args = call.arguments;
+    if (provider.prepareArguments !== undefined)
+      args = provider.prepareArguments(def.name, copyJson(args, "arguments") as JsonObject);
+    if (options.coerce) args = coerceArguments(def.inputSchema, args);
+    args = applyDefaults(def.inputSchema, dropNulls(def.inputSchema, args));
+    if (provider.validate !== undefined) {
+      const validation = provider.validate(def.name, args);
+      if (!validation.ok) return invalid(call, describeIssues(validation.issues));
+      args = validation.value;
+    }
+    return { ok: true, value: args === call.arguments ? args : adopt(args, "arguments") };
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    return invalid(call, describeThrown(error), error);
+  }
+}
+
+function invalid(call: ToolCall, what: string, cause?: unknown): CheckedArguments {
+  const error = new ToolError("invalid-arguments", `the arguments for ${safeLabel(call.name)} are invalid: ${what}`, {
+    cause,
+  });
+  return { ok: false, error };
+}
+
+function describeIssues(issues: readonly ValidationIssue[]): string {
+  return issues
+    .slice(0, 10)
+    .map(({ path, expected }) => `${path === "" ? "/" : path}: ${expected}`)
+    .join("; ");
+}

@@ -1,0 +1,171 @@
+import { adopt } from "../domain/adopt.js";
+import { describeThrown, ToolError } from "../domain/errors.js";
+import { type ToolMessage, toolResultMessage } from "../domain/message.js";
+import type { StageOf, StageOutcome } from "../domain/stage.js";
+import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.js";
+import { normaliseToolReturn } from "../domain/tool-result.js";
+import type { Settling } from "../ports/step-scope.js";
+import type { HookFailure } from "./stages.js";
+import { hookContext, type PlacedCall, type Runnable } from "./tool-preparation.js";
+import type { Execution } from "./tool-runner.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** A call that ended, in a wave or without one. */
+export type EndedCall = PlacedCall & {
+  readonly execution: Execution;
+  readonly runnable?: Runnable | undefined;
+  readonly answered: boolean;
+  readonly entered: number;
+};
+
+/** Settles the calls of one batch as they end: after hooks, store, `settleTool`, event; the last two in the order of the first (U4). */
+export class BatchSettler {
+  readonly exchanges: ToolExchange[] = [];
+  stopped: string | undefined;
+  /** A `settleTool` hook threw: the result stays stored, the turn fails. */
+  failure: HookFailure | undefined;
+  readonly #run: TurnRun;
+  readonly #store: (message: ToolMessage) => Promise<void>;
+  #published: Promise<void> = Promise.resolve();
+
+  constructor(run: TurnRun, store: (message: ToolMessage) => Promise<void>) {
+    this.#run = run;
+    this.#store = store;
+  }
+
+  /** Runs the after hooks and hands the result to the store; `done` settles when it is published. One call at a time. */
+  async settle(ended: EndedCall): Promise<Settling> {
+    const run = this.#run;
+    run.now = Math.max(run.now, ended.execution.endedAt ?? run.now);
+    const result = await this.#afterHooks(ended);
+    const exchange = exchangeOf(run, ended, result);
+    this.exchanges.push(exchange);
+    run.exchanges.push(exchange);
+    const body = toolResultMessage(exchange.call, result, exchange.outcome);
+    const stored = this.#store(run.stamp(body) as ToolMessage);
+    const before = this.#published;
+    const done = this.#publish(before, stored, exchange, ended.entered);
+    this.#published = done.catch(() => undefined);
+    return { done };
+  }
+
+  async #publish(before: Promise<void>, stored: Promise<void>, exchange: ToolExchange, entered: number): Promise<void> {
+    const [outcome] = [await settled(stored), await before];
+    if (!outcome.ok) throw outcome.error;
+    const run = this.#run;
+    if (run.stages.has("settleTool")) {
+      const note = (problem: HookFailure, stage: StageOf<"settleTool">): StageOf<"settleTool"> => {
+        this.failure ??= problem;
+        return stage;
+      };
+      await run.stages.reverse({ kind: "settleTool", exchange }, entered, (_, stage) => stage, note, {
+        sourceOrder: exchange.sourceOrder,
+      });
+    }
+    run.bus.publish("toolCallResult", { exchange, isError: exchange.result.isError });
+  }
+
+  async #afterHooks(ended: EndedCall): Promise<ToolResult> {
+    const run = this.#run;
+    let { result, error } = ended.execution;
+    const { runnable } = ended;
+    if (runnable !== undefined && error === undefined) ({ result, error } = await this.#ownAfter(runnable, result));
+    if (error !== undefined && run.stages.has("toolError")) result = await this.#toolError(ended, error, result);
+    if (!run.stages.has("afterTool")) return result;
+    const stage: StageOf<"afterTool"> = {
+      kind: "afterTool",
+      call: ended.call,
+      result,
+      ...(error === undefined ? undefined : { error }),
+      ...(ended.answered ? { answered: true as const } : undefined),
+    };
+    const last = await run.stages.reverse<"afterTool">(stage, ended.entered, this.#patch, this.#failed, {
+      sourceOrder: ended.order,
+    });
+    if (last.result === result) return result;
+    return adopt(normaliseToolReturn(last.result, run.wiring.settings.limits.maxToolResultBytes), "tool result");
+  }
+
+  readonly #patch = (outcome: StageOutcome, stage: StageOf<"afterTool">): StageOf<"afterTool"> => {
+    if (outcome.kind === "stop") this.stopped ??= outcome.reason;
+    if (outcome.kind !== "patch") return stage;
+    return { ...stage, result: adopt({ ...stage.result, ...outcome.patch }, "patched result") };
+  };
+
+  readonly #failed = (failure: HookFailure, stage: StageOf<"afterTool">): StageOf<"afterTool"> => {
+    this.#run.stages.secondary("afterTool", failure);
+    if (failure.entry.hook.onFailure?.afterTool !== "error-result") return stage;
+    return { ...stage, result: adopt(errorResult(`The result is withheld: ${failure.message}.`), "tool result") };
+  };
+
+  async #toolError(ended: EndedCall, error: ToolError, result: ToolResult): Promise<ToolResult> {
+    const run = this.#run;
+    let answer: ToolResult | undefined;
+    await run.stages.reverse(
+      { kind: "toolError", call: ended.call, error },
+      ended.entered,
+      (outcome, stage) => {
+        if (outcome.kind === "answer") answer ??= outcome.result;
+        return stage;
+      },
+      (failure, stage) => {
+        run.stages.secondary("toolError", failure);
+        return stage;
+      },
+      { sourceOrder: ended.order },
+    );
+    if (answer === undefined) return result;
+    return adopt(normaliseToolReturn(answer, run.wiring.settings.limits.maxToolResultBytes), "tool result");
+  }
+
+  /** The tool's own hook sees the result first; one that throws gives the call an error result. */
+  async #ownAfter(
+    runnable: Runnable,
+    result: ToolResult,
+  ): Promise<{ result: ToolResult; error: ToolError | undefined }> {
+    const run = this.#run;
+    const own = runnable.entry.provider.hooks?.(runnable.entry.def.name)?.afterExecute;
+    if (own === undefined) return { result, error: undefined };
+    const { invocation, call } = runnable;
+    const input = { args: invocation.executedInput, call, result };
+    const outcome = await run.scope.bounded(async () => own(input, hookContext(run, runnable)), run.hookTimeoutMs);
+    if (!outcome.ok) {
+      const error = new ToolError("invocation-failed", describeThrown(outcome.error), { cause: outcome.error });
+      return { result: adopt(errorResult(error.message), "tool result"), error };
+    }
+    if (outcome.value === undefined) return { result, error: undefined };
+    const { maxToolResultBytes } = run.wiring.settings.limits;
+    return { result: adopt(normaliseToolReturn(outcome.value, maxToolResultBytes), "tool result"), error: undefined };
+  }
+}
+
+async function settled(
+  promise: Promise<void>,
+): Promise<{ readonly ok: true } | { readonly ok: false; readonly error: unknown }> {
+  try {
+    await promise;
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
+function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExchange {
+  const { call, order, executionId, execution, runnable } = ended;
+  const { outcome, startedAt, endedAt } = execution;
+  return Object.freeze({
+    executionId,
+    sourceOrder: order,
+    callId: call.id,
+    toolName: runnable?.invocation.toolName ?? call.name,
+    originalInput: call.arguments,
+    executionMode: runnable?.invocation.executionMode ?? "parallel",
+    call,
+    outcome,
+    cancellationRequested: runnable !== undefined && run.signal.aborted,
+    result,
+    ...(runnable === undefined ? undefined : { executedInput: runnable.invocation.executedInput }),
+    ...(startedAt === undefined ? undefined : { startedAt }),
+    ...(endedAt === undefined ? undefined : { endedAt }),
+  });
+}

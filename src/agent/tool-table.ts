@@ -1,0 +1,127 @@
+import { adopt } from "../domain/adopt.js";
+import { CompositionError, Defect, errorCategory } from "../domain/errors.js";
+import { isJsonObject } from "../domain/json.js";
+import { safeLabel } from "../domain/safe-label.js";
+import type { ToolDef } from "../domain/tool.js";
+import type { SecondaryFailure } from "../ports/agent-config.js";
+import type { ListContext, ToolProvider } from "../ports/tool-provider.js";
+import { isThenable } from "./observers.js";
+
+/** A tool and who runs it. */
+export type ToolEntry = { readonly def: ToolDef; readonly provider: ToolProvider };
+
+/** The tools of a turn by name; immutable. */
+export type ToolTable = { readonly defs: readonly ToolDef[]; readonly byName: ReadonlyMap<string, ToolEntry> };
+
+/** What each provider listed. */
+export type Listing = { readonly provider: ToolProvider; readonly defs: readonly ToolDef[] };
+
+/** Makes the table; throws `CompositionError("tool-collision")` that names the tool and both sources. */
+export function toolTable(listings: readonly Listing[]): ToolTable {
+  const byName = new Map<string, ToolEntry>();
+  for (const { provider, defs } of listings) {
+    for (const listed of defs) {
+      const def = checked(listed, provider);
+      const taken = byName.get(def.name);
+      if (taken !== undefined) throw collision(def, provider, taken);
+      byName.set(def.name, { def, provider });
+    }
+  }
+  return { defs: [...byName.values()].map((entry) => entry.def), byName };
+}
+
+/** The same table with other definitions: what a hook chose to show. A name no provider has stays unknown when it is called. */
+export function withDefs(table: ToolTable, defs: readonly ToolDef[]): ToolTable {
+  const byName = new Map<string, ToolEntry>();
+  for (const def of defs) {
+    const entry = table.byName.get(def.name);
+    if (entry !== undefined) byName.set(def.name, { def, provider: entry.provider });
+  }
+  return { defs, byName };
+}
+
+function checked(listed: ToolDef, provider: ToolProvider): ToolDef {
+  const def = adopt(listed, `tool of ${providerLabel(provider)}`);
+  if (typeof def.name !== "string" || def.name === "") {
+    throw new CompositionError("invalid-schema", `${providerLabel(provider)} lists a tool without a name`);
+  }
+  if (isJsonObject(def.inputSchema) && def.inputSchema["type"] === "object") return def;
+  throw new CompositionError("invalid-schema", `the input schema of ${safeLabel(def.name)} has no type "object"`);
+}
+
+function collision(def: ToolDef, provider: ToolProvider, taken: ToolEntry): CompositionError {
+  const one = sourceOf(taken.def, taken.provider);
+  const two = sourceOf(def, provider);
+  const hint = one === undefined || two === undefined ? "; set `source` on the tools to tell them apart" : "";
+  const sources = `${one ?? "a provider without a name"} and ${two ?? "a provider without a name"}`;
+  return new CompositionError("tool-collision", `tool ${safeLabel(def.name)} comes from ${sources}${hint}`);
+}
+
+function sourceOf(def: ToolDef, provider: ToolProvider): string | undefined {
+  const source = def.source ?? provider.name;
+  return source === undefined ? undefined : safeLabel(source);
+}
+
+/** How errors name a provider. */
+export function providerLabel(provider: ToolProvider): string {
+  return provider.name === undefined ? "a tool provider without a name" : safeLabel(provider.name);
+}
+
+/** Lists providers, and makes the table anew only when a list is another than the time before. */
+export class ToolLister {
+  /** Raised whenever a provider says that its list changed. */
+  version = 0;
+  #last: readonly Listing[] = [];
+  #table: ToolTable = { defs: [], byName: new Map() };
+
+  /** Hears of changes from now on. Returns how to stop. */
+  watch(providers: readonly ToolProvider[]): () => void {
+    const stops = providers.flatMap((provider) => provider.onToolsChanged?.(() => void (this.version += 1)) ?? []);
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** Throws `CompositionError` for a collision, and an Error naming the provider for one that fails to list and is not optional (U8). */
+  async list(
+    providers: readonly ToolProvider[],
+    context: ListContext,
+    secondary: (failure: SecondaryFailure) => void,
+  ): Promise<ToolTable> {
+    const listings: Listing[] = [];
+    for (const provider of providers) {
+      const defs = await listOne(provider, context, secondary);
+      if (defs !== undefined) listings.push({ provider, defs });
+    }
+    if (!sameListings(listings, this.#last)) {
+      this.#table = toolTable(listings);
+      this.#last = listings.map(({ provider, defs }) => ({ provider, defs: [...defs] }));
+    }
+    return this.#table;
+  }
+}
+
+async function listOne(
+  provider: ToolProvider,
+  context: ListContext,
+  secondary: (failure: SecondaryFailure) => void,
+): Promise<readonly ToolDef[] | undefined> {
+  try {
+    const listed = provider.listTools(context);
+    return isThenable(listed) ? await listed : listed;
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    if (provider.optional !== true)
+      throw new Error(`${providerLabel(provider)} could not list its tools`, { cause: error });
+    secondary({ stage: "tools", operation: `list ${providerLabel(provider)}`, errorCategory: errorCategory(error) });
+    return undefined;
+  }
+}
+
+function sameListings(a: readonly Listing[], b: readonly Listing[]): boolean {
+  return a.length === b.length && a.every((listing, i) => sameListing(listing, b[i] as Listing));
+}
+
+function sameListing(a: Listing, b: Listing): boolean {
+  return a.provider === b.provider && a.defs.length === b.defs.length && a.defs.every((def, i) => def === b.defs[i]);
+}

@@ -1,0 +1,74 @@
+import type { TurnEvent } from "../domain/event.js";
+import type { TurnResult } from "../domain/turn-result.js";
+import type { EventListener, TurnHandle } from "../ports/agent-api.js";
+import { EventLog } from "./event-log.js";
+import { EventReader } from "./event-reader.js";
+import type { EventBus } from "./observers.js";
+import type { TurnControl } from "./turn-control.js";
+
+/** A turn with everything a person or program needs to follow and end it. It starts in the next microtask (T8). */
+export class RunningTurn implements TurnHandle {
+  readonly id: string;
+  readonly result: Promise<TurnResult>;
+  readonly #bus: EventBus;
+  readonly #control: TurnControl;
+  readonly #history = new EventLog();
+  readonly #readers = new Set<EventReader>();
+  #over = false;
+
+  constructor(id: string, bus: EventBus, control: TurnControl, start: () => Promise<TurnResult>) {
+    this.id = id;
+    this.#bus = bus;
+    this.#control = control;
+    bus.listen((event) => this.#history.push(event));
+    this.result = Promise.resolve().then(start);
+    // Whoever reads `result` sees the failure; nobody has to.
+    this.result.then(
+      () => this.#end(),
+      () => this.#end(),
+    );
+  }
+
+  subscribe(listener: EventListener): () => void {
+    const missed = this.#history.waiting();
+    const stop = this.#bus.listen(listener);
+    for (const event of missed) this.#bus.deliverTo(listener, event);
+    return stop;
+  }
+
+  abort(reason = "aborted"): void {
+    this.#control.abort(reason);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<TurnEvent> {
+    const reader = new EventReader();
+    for (const event of this.#history.waiting()) reader.push(event);
+    if (this.#over) reader.end();
+    this.#readers.add(reader);
+    const stop = this.#bus.listen((event) => reader.push(event));
+    reader.onLeave(() => {
+      stop();
+      this.#readers.delete(reader);
+    });
+    return reader;
+  }
+
+  async *text(): AsyncIterable<string> {
+    for await (const event of this) {
+      if (event.type === "streamChunk" && event.chunk.type === "textDelta") yield event.chunk.text;
+      if (event.type === "modelResponse" && !this.#streamed(event.message.id)) {
+        for (const part of event.message.parts) if (part.type === "text") yield part.text;
+      }
+    }
+  }
+
+  /** Whether the text of a reply came as chunks. */
+  #streamed(messageId: string): boolean {
+    return this.#history.waiting().some((event) => event.type === "streamChunk" && event.messageId === messageId);
+  }
+
+  #end(): void {
+    this.#over = true;
+    for (const reader of this.#readers) reader.end();
+  }
+}

@@ -1,0 +1,44 @@
+import { adopt } from "../domain/adopt.js";
+import { toContent } from "../domain/content.js";
+import { AgentError } from "../domain/errors.js";
+import { type AgentMessage, type MessageInput, userMessage } from "../domain/message.js";
+import { stampMessage } from "../domain/stamp-message.js";
+import type { TurnInput } from "../ports/agent-api.js";
+
+const INPUT_ROLES: ReadonlySet<string> = new Set(["user", "system", "assistant"]);
+
+/** The messages of an input, copied and frozen. Throws `AgentError("invalid-input")` for one without content, or that a model cannot be sent last (T1). */
+export function turnInput(input: TurnInput): readonly MessageInput[] {
+  const list: readonly MessageInput[] =
+    typeof input === "string" ? [userMessage(input)] : isList(input) ? input : [input];
+  let messages: MessageInput[];
+  try {
+    messages = list.map(checked);
+  } catch (error) {
+    throw new AgentError("invalid-input", error instanceof Error ? error.message : "the input cannot be read", {
+      cause: error,
+    });
+  }
+  if (!messages.some(hasContent)) throw new AgentError("invalid-input", "the input has no content");
+  const last = messages.at(-1);
+  if (last?.role === "assistant") throw new AgentError("invalid-input", "the input ends with a reply of the assistant");
+  return messages;
+}
+
+function isList(input: Exclude<TurnInput, string>): input is readonly MessageInput[] {
+  return Array.isArray(input);
+}
+
+/** Shape and roles are checked by stamping a copy; the id is given when the turn adds the message. */
+function checked(message: MessageInput, index: number): MessageInput {
+  const place = `input[${index}]`;
+  const { id: _id, at: _at, ...body } = stampMessage(message, "", 0, place) as AgentMessage & Record<string, unknown>;
+  if (message.role === "tool") throw new TypeError(`${place} is a tool result; results come from tools`);
+  return adopt(body, place) as MessageInput;
+}
+
+function hasContent(message: MessageInput): boolean {
+  if (!INPUT_ROLES.has(message.role)) return true;
+  if (message.role === "assistant") return message.parts.length > 0;
+  return toContent(message.content).some((part) => part.type !== "text" || part.text !== "");
+}

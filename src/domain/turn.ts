@@ -1,0 +1,103 @@
+import type { AgentMessage, AssistantMessage } from "./message.js";
+import type { ToolCall, ToolExchange } from "./tool.js";
+import type { Usage } from "./usage.js";
+import { addUsage } from "./usage.js";
+
+/** How a hook ends a turn at the end of a round. */
+export type RoundDecision =
+  | { readonly kind: "finish" }
+  | { readonly kind: "checkpoint" }
+  | { readonly kind: "stop"; readonly reason: string }
+  | { readonly kind: "cancel"; readonly reason: string }
+  | { readonly kind: "wait"; readonly reason: string };
+
+/** What has asked the turn to end, each recorded when it happened; `nextStep` decides who wins (L8). */
+export type Endings = {
+  readonly aborted?: string;
+  readonly failed?: { readonly error: unknown };
+  readonly hookAborted?: { readonly reason: string; readonly error: unknown };
+  readonly stopped?: string;
+  readonly decided?: RoundDecision;
+};
+
+/** The state of a turn: counters and the last round. What was said is in the session. */
+export type Turn = {
+  /** Replies taken. */
+  readonly rounds: number;
+  /** Batches of tools run. */
+  readonly batches: number;
+  readonly modelCalls: number;
+  readonly toolCalls: number;
+  readonly usage: Usage;
+  /** Of the model calls of this round. */
+  readonly roundUsage: Usage;
+  readonly reply?: AssistantMessage;
+  /** Calls of the reply that nobody has handled. */
+  readonly open: readonly ToolCall[];
+  /** What became of the last batch. */
+  readonly exchanges: readonly ToolExchange[];
+  readonly deferred: number;
+  /** Who was asked about the end of this round. */
+  readonly asked: "nobody" | "continue" | "end";
+  readonly endings: Endings;
+};
+
+/** A turn that has its input and nothing else. */
+export function begin(): Turn {
+  return {
+    rounds: 0,
+    batches: 0,
+    modelCalls: 0,
+    toolCalls: 0,
+    usage: {},
+    roundUsage: {},
+    open: [],
+    exchanges: [],
+    deferred: 0,
+    asked: "nobody",
+    endings: {},
+  };
+}
+
+/** Takes a whole reply; its calls are open. */
+export function withReply(turn: Turn, reply: AssistantMessage, calls: readonly ToolCall[]): Turn {
+  return { ...turn, rounds: turn.rounds + 1, reply, open: calls, exchanges: [], asked: "nobody" };
+}
+
+/** A new round begins: nothing of it was used yet. */
+export function withRound(turn: Turn): Turn {
+  return { ...turn, roundUsage: {} };
+}
+
+/** Counts a model call, also one that failed. */
+export function withModelCall(turn: Turn, usage: Usage | undefined): Turn {
+  return {
+    ...turn,
+    modelCalls: turn.modelCalls + 1,
+    usage: addUsage(turn.usage, usage),
+    roundUsage: addUsage(turn.roundUsage, usage),
+  };
+}
+
+/** Closes the open calls: each has its exchange or is deferred. */
+export function withResults(turn: Turn, exchanges: readonly ToolExchange[], deferred: number): Turn {
+  const ran = exchanges.filter((exchange) => exchange.outcome !== "not-started").length;
+  return { ...turn, batches: turn.batches + 1, toolCalls: turn.toolCalls + ran, open: [], exchanges, deferred };
+}
+
+/** Records a wish to end; an earlier one of the same kind stays. */
+export function withEnding(turn: Turn, ending: Endings): Turn {
+  return { ...turn, endings: { ...ending, ...turn.endings } };
+}
+
+/** Records who was asked about the end of the round, and what came of it; nothing decided means go on asking. */
+export function withAnswer(turn: Turn, asked: "continue" | "end", decided: RoundDecision | undefined): Turn {
+  return { ...turn, asked, ...(decided === undefined ? undefined : { endings: { ...turn.endings, decided } }) };
+}
+
+/** Goes on past a natural end, because messages were added behind the reply. */
+export function withMore(turn: Turn, messages: readonly AgentMessage[]): Turn {
+  if (messages.length === 0) return turn;
+  const { reply: _reply, ...rest } = turn;
+  return { ...rest, asked: "nobody" };
+}
