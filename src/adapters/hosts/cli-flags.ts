@@ -51,7 +51,11 @@ export function parseCli(args: readonly string[]): Parsed<CliRequest> {
   try {
     parsed = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+    // The rest of the message is advice about arguments that begin with a dash, which we never take.
+    return {
+      ok: false,
+      reason: (error instanceof Error ? error.message : String(error)).replace(/\. To specify.*/s, ""),
+    };
   }
   const { values, positionals } = parsed;
   if (values.help) return { ok: true, value: { type: "help" } };

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,7 +21,13 @@ async function run(args: readonly string[]): Promise<number> {
   if (request.value.type === "help") return said(HELP);
   if (request.value.type === "version") return said(`${packageVersion()}\n`);
   const settings = chatSettings(request.value, { env: process.env, cwd: process.cwd(), home: homedir() });
-  return settings.ok ? startChat(settings.value) : misused(settings.reason);
+  if (!settings.ok) return misused(settings.reason);
+  if (!isFolder(settings.value.root)) return misused(`--root: there is no folder ${settings.value.root}`);
+  return startChat(settings.value);
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function said(text: string): number {

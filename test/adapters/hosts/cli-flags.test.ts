@@ -21,6 +21,7 @@ describe("parseCli", () => {
 
   it.each([
     [[], "name a command: ennead chat"],
+    [["chat", "--nope"], "Unknown option '--nope'"],
     [["talk"], 'there is no command "talk"'],
     [["chat", "hello", "there"], '"hello there" is too much: the chat reads messages from its input'],
     [["chat", "--db="], "--db is empty"],
