@@ -1,0 +1,221 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import { request, streamed, whole } from "./chat-outcome.js";
+import { delta, DONE, event, loopback, pieces, SSE, STOP } from "./loopback.js";
+
+/** Answers with headers and one delta, then nothing more. */
+const stalled = (body: string) =>
+  loopback((response) => {
+    response.writeHead(200, SSE);
+    response.write(body);
+  });
+
+describe("an abort", () => {
+  it("ends a call that is streaming, with what came, and cancels the request", async () => {
+    await using server = await stalled(delta({ content: "Half" }));
+    const controller = new AbortController();
+    const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl });
+    const call = model.chatStreaming(request({ signal: controller.signal }), () => controller.abort());
+    await expect(call).rejects.toMatchObject({ kind: "aborted", retryable: false, partial: [{ text: "Half" }] });
+    await server.closed;
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
+  it("ends a call that waits for its answer", async () => {
+    const controller = new AbortController();
+    await using server = await loopback(() => controller.abort());
+    expect(await whole({ baseUrl: server.baseUrl }, request({ signal: controller.signal }))).toMatchObject({
+      error: "aborted",
+    });
+    await server.closed;
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
+  it("before the call makes no request", async () => {
+    await using server = await loopback(pieces([STOP]));
+    expect(await streamed({ baseUrl: server.baseUrl }, request({ signal: AbortSignal.abort() }))).toMatchObject({
+      error: "aborted",
+    });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it("ends a call whose key never comes, and one whose fetch does not heed the signal", async () => {
+    for (const options of [
+      { apiKey: () => Promise.withResolvers<string>().promise },
+      { fetch: () => Promise.withResolvers<Response>().promise },
+    ]) {
+      const controller = new AbortController();
+      const call = streamed({ baseUrl: "http://unused.test", ...options }, request({ signal: controller.signal }));
+      controller.abort();
+      expect(await call).toMatchObject({ error: "aborted" });
+    }
+  });
+
+  it("cancels the body of an answer that comes too late", async () => {
+    const controller = new AbortController();
+    let answer = (_: Response): void => undefined;
+    const fetch = (): Promise<Response> =>
+      new Promise((resolve) => {
+        answer = resolve;
+        controller.abort();
+      });
+    expect(
+      await streamed({ baseUrl: "http://unused.test", fetch }, request({ signal: controller.signal })),
+    ).toMatchObject({
+      error: "aborted",
+    });
+    const cancelled = new Promise<void>((resolve) => {
+      answer(new Response(new ReadableStream({ cancel: () => resolve() })));
+    });
+    await cancelled;
+  });
+
+  it("ends a call whose body does not heed it", async () => {
+    const controller = new AbortController();
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => stream.enqueue(new TextEncoder().encode(delta({ content: "a" }))),
+      cancel: () => Promise.withResolvers<void>().promise,
+    });
+    const model = new OpenAiChatModel({
+      model: "m",
+      baseUrl: "http://unused.test",
+      fetch: () => Promise.resolve(new Response(body)),
+    });
+    const call = model.chatStreaming(request({ signal: controller.signal }), () => controller.abort());
+    await expect(call).rejects.toMatchObject({ kind: "aborted" });
+  });
+});
+
+describe("the caller's signal", () => {
+  it("keeps no listener after a success or a failure, and one at most meanwhile", async () => {
+    const { signal } = new AbortController();
+    let most = 0;
+    for (const body of [delta({ content: "a" }) + STOP + DONE, event({ error: "boom" }), ""]) {
+      await using server = await loopback((response) => {
+        most = Math.max(most, getEventListeners(signal, "abort").length);
+        response.end(body);
+      });
+      await streamed({ baseUrl: server.baseUrl }, request({ signal }));
+      expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    }
+    expect(most).toBe(1);
+  });
+});
+
+describe("a timeout", () => {
+  it("ends a call that gets no answer", async () => {
+    await using server = await loopback(() => undefined);
+    expect(await streamed({ baseUrl: server.baseUrl, timeoutMs: 30 })).toEqual({
+      error: "timeout",
+      message: "ModelError(timeout): no answer within 30 ms",
+    });
+  });
+
+  it("F179: ends a stream that stalls, with what came, and cancels the request", async () => {
+    await using server = await stalled(delta({ content: "Half" }));
+    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 30 })).toEqual({
+      error: "timeout",
+      message: "ModelError(timeout): no piece of the reply within 30 ms",
+      partialText: "Half",
+    });
+    await server.closed;
+  });
+
+  it("F179: does not take comments and empty deltas for progress", async () => {
+    await using server = await loopback((response) => {
+      response.writeHead(200, SSE);
+      const busy = setInterval(() => response.write(`: busy\n\n${delta({ role: "assistant" })}`), 5);
+      response.on("close", () => clearInterval(busy));
+    });
+    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 60 })).toMatchObject({ error: "timeout" });
+  });
+
+  it("does not end a stream that goes on", async () => {
+    await using server = await loopback((response) => {
+      response.writeHead(200, SSE);
+      let count = 0;
+      const going = setInterval(() => {
+        count += 1;
+        response.write(delta({ content: "." }));
+        if (count === 6) response.end(STOP);
+      }, 70);
+      response.on("close", () => clearInterval(going));
+    });
+    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 300 })).toEqual({
+      text: ".".repeat(6),
+      finish: "stop",
+    });
+  });
+
+  it("may be switched off", async () => {
+    await using server = await loopback(pieces([delta({ content: "a" }) + STOP]));
+    const options = { baseUrl: server.baseUrl, timeoutMs: Infinity, idleTimeoutMs: Infinity };
+    expect(await streamed(options)).toEqual({ text: "a", finish: "stop" });
+  });
+});
+
+describe("a reply that is whole", () => {
+  it.each([
+    ["the end marker", STOP + DONE],
+    ["the finish reason", STOP],
+  ])("is taken soon after %s although the server keeps the connection", async (_, end) => {
+    await using server = await stalled(delta({ content: "a" }) + end);
+    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 100 })).toEqual({ text: "a", finish: "stop" });
+    await server.closed;
+  });
+
+  it("is taken where the connection breaks after its finish reason", async () => {
+    await using server = await loopback((response) => {
+      response.writeHead(200, { "content-length": "100000" });
+      response.write(delta({ content: "a" }) + STOP, () => response.socket?.destroy());
+    });
+    expect(await streamed({ baseUrl: server.baseUrl })).toEqual({ text: "a", finish: "stop" });
+  });
+
+  it("leaves the connection for the next request", async () => {
+    const ports = new Set<unknown>();
+    await using server = await loopback((response) => {
+      ports.add(response.socket?.remotePort);
+      response.writeHead(200, SSE);
+      response.end(delta({ content: "a" }) + STOP + DONE);
+    });
+    for (let n = 0; n < 6; n++) await streamed({ baseUrl: server.baseUrl });
+    expect(server.requests).toHaveLength(6);
+    // fetch itself may open a second one while it frees the first.
+    expect(ports.size).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("what is read", () => {
+  const events = delta({ content: "a".repeat(300) }) + STOP;
+
+  it("is limited in the length of one event, in one piece or many", async () => {
+    const message = "ModelError(response-parse): an event of the stream is longer than 200 characters";
+    for (const list of [[events], Array.from(events)]) {
+      await using server = await loopback(pieces(list));
+      expect(await streamed({ baseUrl: server.baseUrl, maxLineBytes: 200 })).toEqual({
+        error: "response-parse",
+        message,
+      });
+    }
+  });
+
+  it("is limited in an event of many lines", async () => {
+    await using server = await loopback(pieces(["data: x\n".repeat(100)]));
+    expect(await streamed({ baseUrl: server.baseUrl, maxLineBytes: 100 })).toMatchObject({ error: "response-parse" });
+  });
+
+  it("is limited as a whole, also where the server never ends", async () => {
+    await using server = await loopback((response) => {
+      response.writeHead(200, SSE);
+      const more = (): void => void (response.destroyed || response.write(": busy\n\n".repeat(1000), more));
+      more();
+    });
+    expect(await streamed({ baseUrl: server.baseUrl, maxBodyBytes: 100_000 })).toEqual({
+      error: "response-parse",
+      message: "ModelError(response-parse): the body is longer than 100000 bytes",
+    });
+    await server.closed;
+  });
+});
