@@ -99,6 +99,17 @@ test("an abort in the middle of a stream ends it there", async () => {
   expect(seen).toHaveLength(2);
 });
 
+test("an abort before the answer wins over a response that is ready", async () => {
+  const controller = new AbortController();
+  const model = new ScriptedModel([stopResponse("ready"), modelStep.stream(textStream("last", 1))]);
+  await expect(model.chat(request({ signal: AbortSignal.abort() }))).rejects.toThrow("ModelError(aborted)");
+  const cut = model.chatStreaming(request({ signal: controller.signal }), (chunk) => {
+    if (chunk.type === "finish") controller.abort();
+  });
+  await expect(cut).rejects.toThrow("ModelError(aborted)");
+  expect(model.aborts).toEqual([0, 1]);
+});
+
 test("a respond step may wait for the test, and leaves no listener once it has answered", async () => {
   const gate = Promise.withResolvers<ReturnType<typeof stopResponse>>();
   const model = new ScriptedModel([modelStep.respond(gate.promise)]);
