@@ -85,7 +85,7 @@ describe("metadata", () => {
     const metadata = { n: 5, o: { a: [1], b: null } };
     expect(matchesMetadata(metadata)).toBe(true);
     expect(matchesMetadata(metadata, { n: 5, o: { b: null, a: [1] } })).toBe(true);
-    for (const filter of [{ n: "5" }, { o: { a: [1] } }, { toString: "x" }, { m: 5 }, { o: { a: [1], c: null } }]) {
+    for (const filter of [{ n: "5" }, { o: { a: [1] } }, { ["__proto__"]: {} }, { m: 5 }, { o: { a: [1], c: null } }]) {
       expect(matchesMetadata(metadata, filter)).toBe(false);
     }
   });
