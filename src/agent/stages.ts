@@ -89,8 +89,10 @@ export class Stages {
         const outcome = this.#ask(entry, current, extras);
         const given = isThenable(outcome) ? await outcome : outcome;
         if (given === undefined) continue;
-        if (given.kind === "next") current = this.#patched(entry, current, given.patch);
-        else current = each(given, current);
+        if (given.kind === "next" || (given.kind === "stop" && given.patch !== undefined)) {
+          current = this.#patched(entry, current, given.patch);
+        }
+        if (given.kind !== "next") current = each(given, current);
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
         current = failed(error, current);
