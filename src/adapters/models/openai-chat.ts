@@ -1,14 +1,14 @@
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callModel, type CallLimits } from "./model-call.js";
+import { callModel, type CallLimits } from "./call-model.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody, sendableTools } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 
 export type { ApiKey } from "./endpoint.js";
-export type { CallLimits } from "./model-call.js";
+export type { CallLimits } from "./call-model.js";
 export { CHAT_EFFORTS } from "./openai-chat-request.js";
 
 /** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
