@@ -19,7 +19,8 @@ export type SqliteSessionStoreOptions = { readonly path: string; readonly busyTi
 
 /**
  * Sessions in one SQLite file, which many processes may use at once. The file is opened by the first call and created where it is missing, its
- * directory is not. An acknowledged write survives the end of the process. Whoever made the store closes it.
+ * directory is not; Node 22 then warns once that its SQLite is experimental. An acknowledged write survives the end of the process. Calls are
+ * synchronous inside, so a writer that waits for another process holds up this one too. Whoever made the store closes it.
  */
 export class SqliteSessionStore implements SessionStore {
   readonly name: string;
