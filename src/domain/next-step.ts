@@ -33,15 +33,23 @@ export function nextStep(turn: Turn, limits: StepLimits): NextStep {
   if (turn.open.length > 0) return openCallsStep(turn, limits);
   if (turn.deferred > 0) return { type: "defer" };
   if (stopped !== undefined) return { type: "stop", reason: stopped };
-  if (turn.reply === undefined) return { type: "call-model" };
+  if (turn.reply === undefined) return modelStep(turn, limits);
   if (terminates(turn)) return { type: "complete" };
   if (decided !== undefined) return decidedStep(decided);
-  return roundEndStep(turn);
+  return roundEndStep(turn, limits);
 }
 
 function openCallsStep(turn: Turn, limits: StepLimits): NextStep {
   if (turn.endings.stopped !== undefined) return { type: "stop", reason: turn.endings.stopped };
-  if (turn.batches < limits.maxToolRounds) return { type: "run-tools", calls: turn.open };
+  return turn.batches < limits.maxToolRounds ? { type: "run-tools", calls: turn.open } : limitStep(limits);
+}
+
+/** The model is asked once more than there may be batches, also where hooks want to go on (L1). */
+function modelStep(turn: Turn, limits: StepLimits): NextStep {
+  return turn.rounds <= limits.maxToolRounds ? { type: "call-model" } : limitStep(limits);
+}
+
+function limitStep(limits: StepLimits): NextStep {
   if (limits.onToolRoundLimit === "stop") return { type: "stop", reason: TOOL_ROUND_LIMIT };
   return { type: "fail", why: "tool-loop-exceeded" };
 }
@@ -67,9 +75,9 @@ function decidedStep(decided: RoundDecision): NextStep {
   }
 }
 
-function roundEndStep(turn: Turn): NextStep {
+function roundEndStep(turn: Turn, limits: StepLimits): NextStep {
   const natural = turn.exchanges.length === 0;
   if (turn.asked === "nobody") return { type: "ask-continue", natural };
-  if (!natural) return { type: "call-model" };
+  if (!natural) return modelStep(turn, limits);
   return turn.asked === "continue" ? { type: "ask-end" } : { type: "complete" };
 }
