@@ -12,6 +12,7 @@ export * from "./domain/errors.js";
 export { estimateTokens } from "./domain/estimate.js";
 export type * from "./domain/event.js";
 export { isTerminal } from "./domain/event.js";
+export { expandTemplate } from "./domain/expand-template.js";
 export type * from "./domain/finish-reason.js";
 export type { Json, JsonObject } from "./domain/json.js";
 export { DEFAULT_LIMITS, DEFAULT_MAX_TOOL_ROUNDS, type Limits } from "./domain/limits.js";
@@ -21,6 +22,14 @@ export type * from "./domain/model.js";
 export { type NextStep, nextStep, type StepLimits } from "./domain/next-step.js";
 export { safeLabel } from "./domain/safe-label.js";
 export * from "./domain/session.js";
+export {
+  applyAppend,
+  applySave,
+  type SaveMode,
+  storable,
+  type StoredState,
+  type WriteDecision,
+} from "./domain/session-rules.js";
 export { parseSlashArgs } from "./domain/slash-args.js";
 export { parseSlashLine } from "./domain/slash-line.js";
 export * from "./domain/stage.js";
@@ -32,3 +41,4 @@ export { begin, type Endings, type RoundDecision, type Turn, withReply, withResu
 export type * from "./domain/turn-result.js";
 export { addUsage, type Usage } from "./domain/usage.js";
 export { validateArgs } from "./domain/validate-args.js";
+export { quoteWord, splitWords } from "./domain/words.js";

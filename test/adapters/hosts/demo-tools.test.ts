@@ -6,7 +6,7 @@ import { demoTools } from "../../../src/adapters/hosts/demo-tools.js";
 import { contentText } from "../../../src/domain/content.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import type { ToolResult } from "../../../src/domain/tool.js";
-import { testToolContext } from "../../../src/testkit/tool-context.js";
+import { runClaims, testToolContext, toolProviderClaims } from "../../../src/testkit/index.js";
 
 let place: string;
 let root: string;
@@ -35,6 +35,20 @@ async function run(name: string, args: JsonObject): Promise<string> {
   }
   throw new Error(`no tool ${name}`);
 }
+
+describe("a demo tool keeps the claims of its port", () => {
+  runClaims({
+    test: it,
+    claims: toolProviderClaims,
+    make: () => {
+      const provider = demoTools({ root: "." })[3];
+      if (provider === undefined) throw new Error("no calculate");
+      const call = { name: "calculate", arguments: { expression: "6 * 7" } };
+      return { provider, call, invalid: { arguments: { expression: 1 }, path: "/expression" } };
+    },
+    capabilities: { abort: { missing: "a sum takes no time" }, changes: { missing: "the list is constant" } },
+  });
+});
 
 describe("demoTools", () => {
   it("lists a folder, and makes one harmless line of any name", async () => {

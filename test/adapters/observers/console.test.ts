@@ -3,6 +3,7 @@ import { ConsoleObserver, type ConsoleObserverOptions } from "../../../src/adapt
 import type { EventBodies, TurnEvent, TurnEventType, TurnSummary } from "../../../src/domain/event.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import { errorResult, okResult, type ToolExchange, type ToolResult } from "../../../src/domain/tool.js";
+import { observerClaims, runClaims } from "../../../src/testkit/index.js";
 
 class View {
   #shown = "";
@@ -59,6 +60,14 @@ const summary: TurnSummary = {
   deferred: [],
   finalSessionId: "s1",
 };
+
+describe("ConsoleObserver keeps the claims of its port", () => {
+  runClaims({
+    test: it,
+    claims: observerClaims,
+    make: () => ({ observer: new ConsoleObserver({ write: () => undefined, colour: true, reasoning: true }) }),
+  });
+});
 
 describe("ConsoleObserver", () => {
   it("writes answer text as it arrives, and once", () => {

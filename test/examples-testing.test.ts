@@ -1,0 +1,6 @@
+import { describe } from "vitest";
+
+/** The example of a test file is itself run as one. */
+describe("examples/testing/conformance.ts", async () => {
+  await import("../examples/testing/conformance.js");
+});
