@@ -33,10 +33,20 @@ export async function playModelStep(
 }
 
 function deliver(call: Delivery, signal: AbortSignal, onChunk: ChunkListener): void {
-  for (const chunk of call.script) {
-    if (signal.aborted) throw aborted();
-    call.delivered += 1;
-    onChunk(chunk);
+  // Asking a signal for every chunk would be most of the cost of a stream.
+  let stopped = signal.aborted;
+  const onAbort = (): void => {
+    stopped = true;
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    for (const chunk of call.script) {
+      if (stopped) throw aborted();
+      call.delivered += 1;
+      onChunk(chunk);
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
