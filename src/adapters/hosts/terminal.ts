@@ -20,7 +20,7 @@ export type TerminalOptions = {
   readonly sessionId?: string | undefined;
   /** Colours; default false. */
   readonly colour?: boolean | undefined;
-  /** Never written: replaced wherever an error or answer repeats one of them whole. */
+  /** Never written: replaced wherever a piece of output holds one of them whole. Under 8 characters it is a placeholder, no secret. */
   readonly secrets?: readonly string[] | undefined;
   /** Tells of interrupts from outside, such as the signal of the process; returns how to stop. Ctrl-C typed in the terminal is seen without. */
   readonly interrupts?: ((listener: () => void) => () => void) | undefined;
@@ -33,6 +33,7 @@ export type TerminalEnd = {
 };
 
 const PROMPT = "> ";
+const SECRET_LENGTH = 8;
 
 /**
  * A chat on two streams: a line is a command or a message, answers and tool calls are shown as they come. The first interrupt aborts the
@@ -132,9 +133,9 @@ class Chat {
 
   #write(text: string): void {
     const { output, secrets = [] } = this.#options;
-    output.write(
-      secrets.reduce((shown, secret) => (secret === "" ? shown : shown.replaceAll(secret, "[secret]")), text),
-    );
+    const hide = (shown: string, secret: string): string =>
+      secret.length < SECRET_LENGTH ? shown : shown.replaceAll(secret, "[secret]");
+    output.write(secrets.reduce(hide, text));
   }
 }
 

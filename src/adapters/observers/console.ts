@@ -64,7 +64,7 @@ export class ConsoleObserver implements Observer {
       case "sessionRedirect":
         return this.#line(`the conversation goes on in session ${event.to}`, "dim");
       case "turnCompleted":
-        return this.#end(event.turnId, summaryLine(event.summary), "dim");
+        return this.#end(event.turnId, `${event.summary.status}, ${summaryLine(event.summary)}`, "dim");
       case "turnStopped":
         return this.#end(event.turnId, `stopped (${event.reason}): ${summaryLine(event.summary)}`, "dim");
       case "turnAborted":
@@ -144,8 +144,8 @@ export class ConsoleObserver implements Observer {
   }
 }
 
-function summaryLine({ status, rounds, toolCalls, usage, deferred }: TurnSummary): string {
-  const parts = [status, count(rounds, "round"), count(toolCalls, "tool call"), usageText(usage)];
+function summaryLine({ rounds, toolCalls, usage, deferred }: TurnSummary): string {
+  const parts = [count(rounds, "round"), count(toolCalls, "tool call"), usageText(usage)];
   if (deferred.length > 0) parts.push(`${count(deferred.length, "call")} waiting for a decision`);
   return parts.join(", ");
 }

@@ -99,7 +99,7 @@ describe("ConsoleObserver", () => {
     );
     const unknown = { ...summary, usage: {}, status: "aborted" } as const;
     expect(view.text("half").event("turnAborted", { reason: "by hand", summary: unknown }).take()).toBe(
-      "half\n— aborted (by hand): aborted, 2 rounds, 1 tool call, no token count\n",
+      "half\n— aborted (by hand): 2 rounds, 1 tool call, no token count\n",
     );
     expect(view.event("turnFailed", { category: "ModelError(auth)" }).take()).toBe("— failed: ModelError(auth)\n");
   });

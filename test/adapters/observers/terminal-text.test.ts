@@ -75,6 +75,6 @@ describe("terminalLine", () => {
   });
 
   it("costs the same for a text of any length", () => {
-    expect(terminalLine("x".repeat(50_000_000), 10)).toBe("xxxxxxxxx…");
+    expect(terminalLine("x".repeat(5_000_000), 10)).toBe("xxxxxxxxx…");
   });
 });
