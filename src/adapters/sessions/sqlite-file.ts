@@ -8,7 +8,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS ennead_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
   CREATE TABLE ennead_sessions (
     key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, count INTEGER NOT NULL,
-    since INTEGER NOT NULL, write_number INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT;
+    write_number INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT;
   CREATE INDEX ennead_sessions_newest ON ennead_sessions (write_number);
   CREATE TABLE ennead_messages (
     session INTEGER NOT NULL, position INTEGER NOT NULL, revision INTEGER NOT NULL, body TEXT NOT NULL,
@@ -26,10 +26,10 @@ const NEXT = "(SELECT coalesce(max(write_number), 0) + 1 FROM ennead_sessions)";
 const SQL = {
   session: "SELECT * FROM ennead_sessions WHERE id = ?",
   newest: "SELECT * FROM ennead_sessions WHERE write_number < ? ORDER BY write_number DESC",
-  create: `INSERT INTO ennead_sessions (id, revision, count, since, write_number, updated_at) VALUES (?, 0, 0, 0, ${NEXT}, 0)`,
-  update: `UPDATE ennead_sessions SET revision = ?, count = ?, since = ?, updated_at = ?, write_number = ${NEXT} WHERE key = ?`,
+  create: `INSERT INTO ennead_sessions (id, revision, count, write_number, updated_at) VALUES (?, 0, 0, ${NEXT}, 0)`,
+  update: `UPDATE ennead_sessions SET revision = ?, count = ?, updated_at = ?, write_number = ${NEXT} WHERE key = ?`,
   messages: "SELECT body FROM ennead_messages WHERE session = ? AND position >= ? ORDER BY position",
-  // Walks back from the end over what is new, whatever the length of the session.
+  // Walks back from the end over what is new, whatever the length of the session; a save makes every message new.
   known: "SELECT position FROM ennead_messages WHERE session = ? AND revision <= ? ORDER BY position DESC LIMIT 1",
   addMessage: "INSERT INTO ennead_messages (session, position, revision, body) VALUES (?, ?, ?, ?)",
   fields: "SELECT place, name, body FROM ennead_fields WHERE session = ? ORDER BY rowid",

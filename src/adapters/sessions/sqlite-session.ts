@@ -20,8 +20,7 @@ export function loadSession(sql: Statements, id: string, known: Revision | undef
   if (stored === undefined) return emptySession();
   const key = numberOf(stored, "key");
   const revision = numberOf(stored, "revision");
-  const from =
-    known !== undefined && known >= numberOf(stored, "since") && known <= revision ? after(sql, key, known) : 0;
+  const from = known !== undefined && known <= revision ? after(sql, key, known) : 0;
   const messages = decodeMessages(sql.messages.all(key, from), numberOf(stored, "count") - from);
   const { root, metadata } = decodeFields(sql.fields.all(key));
   return { ...root, messages, metadata, revision, ...(from === 0 ? undefined : { from }) };
@@ -51,7 +50,7 @@ export function appendSession(sql: Statements, id: string, delta: SessionDelta, 
   for (const name of encoded.unset) sql.unsetField.run(key, name);
   for (const { place, name, body } of encoded.fields) sql.setField.run(key, place, name, body);
   sql.addOperation.run(key, encoded.operation, revision);
-  sql.update.run(revision, count + encoded.bodies.length, stored ? numberOf(stored, "since") : 0, Date.now(), key);
+  sql.update.run(revision, count + encoded.bodies.length, Date.now(), key);
   return revision;
 }
 
@@ -72,7 +71,7 @@ export function saveSession(
   sql.clearFields.run(key);
   encoded.bodies.forEach((body, position) => sql.addMessage.run(key, position, revision, body));
   for (const { place, name, body } of encoded.fields) sql.setField.run(key, place, name, body);
-  sql.update.run(revision, encoded.bodies.length, revision, Date.now(), key);
+  sql.update.run(revision, encoded.bodies.length, Date.now(), key);
   return revision;
 }
 

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import type { SessionStoreFixture } from "../../../src/testkit/claims/index.js";
@@ -23,10 +23,11 @@ export function sqlOn(path: string, sql: string): Record<string, unknown>[] {
 
 export type SqliteFixture = SessionStoreFixture & { readonly store: SqliteSessionStore; readonly path: string };
 
-/** A store on a real file of its own, with a second one on demand. */
+/** A store on a real file, alone in its directory, which is alone in a temporary one; with a second one on demand. */
 export function sqliteFixture(): SqliteFixture & { [Symbol.asyncDispose](): Promise<void> } {
   const directory = temporaryDirectory();
-  const path = join(directory.path, "sessions.db");
+  const path = join(directory.path, "store", "sessions.db");
+  mkdirSync(dirname(path));
   const stores = [new SqliteSessionStore({ path })] as const;
   const opened: SqliteSessionStore[] = [...stores];
   return {

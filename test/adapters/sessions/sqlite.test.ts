@@ -54,8 +54,10 @@ describe("SqliteSessionStore", () => {
     const other = new DatabaseSync(fixture.path);
     other.exec("BEGIN IMMEDIATE");
     const impatient = new SqliteSessionStore({ path: fixture.path, busyTimeoutMs: 10 });
+    const begin = performance.now();
     const failure = expect(impatient.append("s", deltaOf("o", 1, [note("m")])));
     await failure.rejects.toMatchObject({ kind: "save", message: expect.stringContaining("database is locked") });
+    expect(performance.now() - begin).toBeLessThan(4_000);
     expect((await impatient.load("s")).revision).toBe(1);
     other.exec("ROLLBACK");
     other.close();
