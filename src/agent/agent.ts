@@ -10,13 +10,12 @@ import type { ModelPort } from "../ports/model.js";
 import type { AgentPorts } from "./agent-ports.js";
 import { CommandTable } from "./command-table.js";
 import { compose, composeStores, forTurn } from "./composition.js";
-import { InProcessScope } from "./in-process-scope.js";
 import { type Launch, launch } from "./launch.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
 import { LiveTurns, startAll, stopAll } from "./shutdown.js";
-import type { CompareDelta, StoreBounds } from "./stores.js";
 import { systemRuntime } from "./system-runtime.js";
+import { listingsOf, listTools } from "./tool-table.js";
 import { turnInput } from "./turn-input.js";
 import { RunningTurn } from "./turn-handle.js";
 import { busy } from "./turn-sessions.js";
@@ -31,7 +30,6 @@ export class Agent implements AgentApi {
   readonly #host: SessionHost;
   readonly #turns = new LiveTurns();
   readonly #listeners = new Set<EventListener>();
-  readonly #bounds: StoreBounds;
   #wiring: Wiring;
   #closing: Promise<void> | undefined;
 
@@ -41,13 +39,8 @@ export class Agent implements AgentApi {
     this.commands = new CommandTable(ports.commands ?? [], this);
     this.#wiring = compose(ports, runtime, this.commands);
     this.memory = this.#wiring.memory;
-    const { sessionCache, turnLeaseMs, storeTimeoutMs } = this.#wiring.settings.limits;
-    this.#host = new SessionHost(composeStores(ports.sessions), runtime, { capacity: sessionCache, turnLeaseMs });
-    this.#bounds = {
-      scope: new InProcessScope({ signal: new AbortController().signal, runtime }),
-      timeoutMs: storeTimeoutMs,
-    };
-    this.sessions = new StoredSessions(this.#host, runtime, this.#bounds);
+    this.#host = new SessionHost(composeStores(ports.sessions), runtime, this.#wiring.settings.limits);
+    this.sessions = new StoredSessions(this.#host, runtime);
   }
 
   /** Checks and wires the parts, starts the lifecycles, and lists every tool once. Rejects with `CompositionError` for what does not fit, and then has shut down what it started (A1). */
@@ -82,16 +75,11 @@ export class Agent implements AgentApi {
     const added = appendable(message, `${operationId}.0`, runtime.now());
     const unlock = await this.#host.locks.acquire(id);
     try {
-      const conversation = this.#host.takeOut(id);
-      conversation.take(await this.#host.stores.load(id, undefined, this.#bounds));
-      if (this.#host.isAlive(id, conversation.metadata, "", settings.limits.turnLeaseMs)) throw busy(id);
-      const delta: CompareDelta = { operationId, baseRevision: conversation.revision, messages: [added] };
-      const before = conversation.standing();
-      const revision = await this.#host.stores.append(id, delta, this.#bounds);
-      conversation.push([added]);
-      conversation.commit(delta, revision);
-      await this.#host.stores.mirror(conversation, delta, before, this.#bounds);
-      this.#host.keep(conversation);
+      this.#host.forget(id);
+      const stored = await this.session(id);
+      if (this.#host.isAlive(id, stored.metadata, "", settings.limits.turnLeaseMs)) throw busy(id);
+      const delta = { operationId, baseRevision: stored.revision, messages: [added] };
+      await this.#host.ask("append to", id, (stores) => stores.add(id, stored, delta));
       return added;
     } finally {
       unlock();
@@ -108,8 +96,9 @@ export class Agent implements AgentApi {
 
   async tools(): Promise<readonly ToolDef[]> {
     const { lister, providers, settings } = this.#wiring;
-    const table = await lister.list(providers, { signal: new AbortController().signal }, settings.onSecondaryFailure);
-    return [...table.defs];
+    const { signal } = new AbortController();
+    const lists = await listTools(providers, { signal }, settings.onSecondaryFailure);
+    return [...lister.table(listingsOf(providers, lists)).defs];
   }
 
   async usage(sessionId: string): Promise<UsageRecord | undefined> {

@@ -8,6 +8,7 @@ import type { SessionStore } from "../ports/session-store.js";
 import type { AgentPorts } from "./agent-ports.js";
 import { indexHooks } from "./hook-index.js";
 import { MemoryFanOut } from "./memory-fan-out.js";
+import { receiversOf } from "./observers.js";
 import { resolveSettings } from "./settings.js";
 import { Stores } from "./stores.js";
 import { createCallContext } from "./system-runtime.js";
@@ -28,7 +29,7 @@ export function compose(ports: AgentPorts, runtime: Runtime, commands: CommandAc
     hooks: indexHooks(hooks),
     memory: new MemoryFanOut(memory),
     compressors: [...compressors],
-    observers: [...observers],
+    receivers: receiversOf(observers),
     commands,
     settings: resolveSettings(ports.config ?? {}, model.describe?.().contextWindow),
     runtime,
@@ -54,7 +55,7 @@ export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions)
   return {
     ...wiring,
     ...(hooks === undefined ? undefined : { hooks: indexHooks([...(ports.hooks ?? []), ...hooks]) }),
-    ...(observers === undefined ? undefined : { observers: [...wiring.observers, ...observers] }),
+    ...(observers === undefined ? undefined : { receivers: receiversOf([...(ports.observers ?? []), ...observers]) }),
     ...(tools === undefined
       ? undefined
       : { providers: [...new Set([...wiring.providers, ...tools])], lister: new ToolLister() }),

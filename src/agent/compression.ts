@@ -16,14 +16,14 @@ export async function compressContext(
   reason: CompressContext["reason"],
 ): Promise<readonly AgentMessage[]> {
   for (const [position, compressor] of run.wiring.compressors.entries()) {
-    if (run.idleCompressors.has(compressor)) continue;
+    if (run.idleCompressors.includes(compressor)) continue;
     const current = messages ?? run.conversation.view();
     const estimate = messages === undefined ? run.conversation.estimate() : estimateAll(messages);
     const action = await ask(run, compressor, position, current, estimate, reason);
     if (action.type === "none") continue;
     const done = await carryOut(run, action, current, estimate, nameOf(compressor, position));
     if (done !== undefined) return done;
-    run.idleCompressors.add(compressor);
+    run.idleCompressors.push(compressor);
   }
   return messages ?? run.conversation.view();
 }

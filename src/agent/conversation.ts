@@ -2,7 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
-import type { Compaction, LoadedSession, Revision, SessionDelta } from "../domain/session.js";
+import type { Compaction, LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
 
@@ -66,6 +66,17 @@ export class Conversation {
     }
     this.revision = revision;
     if (delta.compaction !== undefined && delta.compaction !== this.compaction) this.compact(delta.compaction);
+  }
+
+  /** The whole session as it stands after a write. */
+  after(delta: Omit<SessionDelta, "operationId">, revision: Revision): Session {
+    const compaction = delta.compaction ?? this.compaction;
+    return {
+      messages: this.#stored.concat(delta.messages),
+      metadata: patchMetadata(this.metadata, delta.metadata, delta.unset),
+      revision,
+      ...(compaction === undefined ? undefined : { compaction }),
+    };
   }
 
   standing(): Standing {

@@ -43,6 +43,15 @@ export async function refuseTurn(run: TurnRun, error: AgentError, entered: numbe
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
 
+/** A `Defect` is rethrown as it is; the turn it broke still ends with one terminal event and without its lease (T3, T5). */
+export async function endByDefect(run: TurnRun, error: unknown): Promise<never> {
+  if (!run.bus.ended) {
+    await run.writer?.close().catch(() => undefined);
+    run.bus.publish("turnFailed", { category: errorCategory(error) });
+  }
+  throw error;
+}
+
 async function failTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
   await turnError(run, error, entered);
   run.bus.publish("turnFailed", { category: errorCategory(error) });

@@ -46,12 +46,11 @@ export class InProcessScope implements StepScope {
   step<T>(name: string, run: (context: StepContext) => Promise<T>, options?: StepOptions): Promise<Outcome<T>> {
     if (this.#names !== undefined) this.#claim(this.#names, name);
     const context: StepContext = { signal: this.#context.signal, attempt: 0, key: name };
-    return this.#race(() => run(context), options?.keep === true, Number.POSITIVE_INFINITY);
+    return this.#race(() => run(context), options?.keep === true, this.#deadline(options?.timeoutMs));
   }
 
-  bounded<T>(run: () => PromiseLike<T>, ms = Number.POSITIVE_INFINITY, options?: StepOptions): Promise<Outcome<T>> {
-    const deadline = ms === Number.POSITIVE_INFINITY ? ms : this.#runtime.now() + ms;
-    return this.#race(run, options?.keep === true, deadline);
+  bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>> {
+    return this.#race(run, options?.keep === true, this.#deadline(ms));
   }
 
   async all<T>(
@@ -100,6 +99,10 @@ export class InProcessScope implements StepScope {
     this.#alarm?.cancel();
     this.#alarm = undefined;
     this.#grace?.();
+  }
+
+  #deadline(ms: number | undefined): number {
+    return ms === undefined ? Number.POSITIVE_INFINITY : this.#runtime.now() + ms;
   }
 
   #race<T>(run: () => PromiseLike<T>, keep: boolean, deadline: number): Promise<Outcome<T>> {

@@ -63,9 +63,9 @@ export function launch(given: LaunchOptions): Launch {
 
 /** The bus of one turn. */
 export function busOf(wiring: Wiring, sessionId: string, turnId: string): EventBus {
-  const { runtime, settings, observers } = wiring;
+  const { runtime, settings, receivers } = wiring;
   const { onSecondaryFailure } = settings;
-  return new EventBus({ turnId, sessionId, attempt: 0, now: runtime.now, observers, onSecondaryFailure });
+  return new EventBus({ turnId, sessionId, attempt: 0, now: runtime.now, receivers, onSecondaryFailure });
 }
 
 async function startTurn(

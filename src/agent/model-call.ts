@@ -1,4 +1,4 @@
-import { adopt } from "../domain/adopt.js";
+import { adopt, adoptOwn } from "../domain/adopt.js";
 import { ModelError } from "../domain/errors.js";
 import type { AssistantMessage, AssistantPart } from "../domain/message.js";
 import type { ModelResponse } from "../domain/model.js";
@@ -65,19 +65,16 @@ export class ModelCall {
   /** The stored form of a whole reply. */
   message(response: ModelResponse): AssistantMessage {
     const { parts, finishReason, usage, model, provider } = response;
-    return adopt(
-      {
-        role: "assistant",
-        parts,
-        finishReason,
-        ...(usage === undefined ? undefined : { usage }),
-        ...(model === undefined ? undefined : { model }),
-        ...(provider === undefined ? undefined : { provider }),
-        id: this.messageId,
-        at: this.#run.now,
-      },
-      "reply",
-    );
+    return adoptOwn({
+      role: "assistant",
+      parts,
+      finishReason,
+      ...(usage === undefined ? undefined : { usage }),
+      ...(model === undefined ? undefined : { model }),
+      ...(provider === undefined ? undefined : { provider }),
+      id: this.messageId,
+      at: this.#run.now,
+    });
   }
 
   /** Text and reasoning that came, or what the port itself says came. */

@@ -4,36 +4,36 @@ import type { StreamChunk } from "../domain/stream-chunk.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Observer } from "../ports/observer.js";
 
+/** Someone who gets events. An observer is not awaited, whatever it returns. */
+export type Receiver = { readonly kind: "observer" | "listener"; readonly deliver: (event: TurnEvent) => unknown };
+
 /** What a bus needs of its turn. `now` is the bus's own clock. */
 export type EventBusOptions = {
   readonly turnId: string;
   readonly sessionId: string;
   readonly attempt: number;
   readonly now: () => number;
-  readonly observers: readonly Observer[];
+  readonly receivers: readonly Receiver[];
   readonly onSecondaryFailure: (failure: SecondaryFailure) => void;
 };
-
-type Receiver = { readonly kind: "observer" | "listener"; readonly deliver: (event: TurnEvent) => unknown };
 
 /** Delivers the events of one turn in order, synchronously; whatever a receiver throws changes nothing for the others (T4). */
 export class EventBus {
   readonly #options: EventBusOptions;
   #receivers: readonly Receiver[];
-  readonly #reported = new Set<unknown>();
+  #reported: Set<unknown> | undefined;
   readonly #closing: PromiseLike<unknown>[] = [];
   #sessionId: string;
   #seq = 0;
+  #ended = false;
+  #burst: number | undefined;
   #waiting: TurnEvent[] | undefined;
   #defect: Defect | undefined;
 
   constructor(options: EventBusOptions) {
     this.#options = options;
     this.#sessionId = options.sessionId;
-    this.#receivers = [...new Set(options.observers)].map((observer) => ({
-      kind: "observer",
-      deliver: (event) => observer.onEvent(event),
-    }));
+    this.#receivers = options.receivers;
   }
 
   /** Adds a listener for the events from now on, also during a delivery. Returns how to remove it. */
@@ -65,8 +65,16 @@ export class EventBus {
     this.#sessionId = sessionId;
   }
 
+  /** Whether the terminal event was published. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Nothing follows the terminal event, whoever still holds a context of the turn (T3). */
   publish<T extends TurnEventType>(type: T, body: EventBodies[T]): void {
+    if (this.#ended) return;
     const seq = this.#seq++;
+    if (isTerminal(type)) this.#ended = true;
     if (this.#receivers.length === 0) return;
     const { turnId, attempt, now } = this.#options;
     const event = { type, seq, turnId, sessionId: this.#sessionId, at: now(), attempt, ...body };
@@ -77,8 +85,28 @@ export class EventBus {
   publishChunk(messageId: string, chunk: StreamChunk): void {
     const seq = this.#seq++;
     if (this.#receivers.length === 0) return;
-    const { turnId, attempt, now } = this.#options;
-    this.#send({ type: "streamChunk", seq, turnId, sessionId: this.#sessionId, at: now(), attempt, messageId, chunk });
+    const { turnId, attempt } = this.#options;
+    this.#send({
+      type: "streamChunk",
+      seq,
+      turnId,
+      sessionId: this.#sessionId,
+      at: this.#burstTime(),
+      attempt,
+      messageId,
+      chunk,
+    });
+  }
+
+  /** Chunks handed over in one go share one look at the clock. */
+  #burstTime(): number {
+    if (this.#burst === undefined) {
+      this.#burst = this.#options.now();
+      void Promise.resolve().then(() => {
+        this.#burst = undefined;
+      });
+    }
+    return this.#burst;
   }
 
   #send(event: TurnEvent): void {
@@ -113,6 +141,7 @@ export class EventBus {
 
   #report(receiver: Receiver, event: TurnEvent, error: unknown): void {
     if (Defect.is(error)) this.#defect ??= error;
+    this.#reported ??= new Set();
     if (this.#reported.has(receiver)) return;
     this.#reported.add(receiver);
     this.#options.onSecondaryFailure({
@@ -121,6 +150,11 @@ export class EventBus {
       errorCategory: errorCategory(error),
     });
   }
+}
+
+/** Each observer once, in order. */
+export function receiversOf(observers: readonly Observer[]): readonly Receiver[] {
+  return [...new Set(observers)].map((observer) => ({ kind: "observer", deliver: (event) => observer.onEvent(event) }));
 }
 
 /** True for a promise of any kind. */

@@ -8,7 +8,7 @@ import { type Turn, withEnding } from "../domain/turn.js";
 import type { Usage } from "../domain/usage.js";
 import { isConflict } from "./stores.js";
 import type { Ended } from "./model-request.js";
-import { withDefs } from "./tool-table.js";
+import { listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
 const OPEN_ATTEMPTS = 20;
@@ -74,10 +74,10 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
   run.toolsVersion = lister.version;
   const { signal, sessionId, turnId } = run;
   const outcome = await run.scope.step(`tools#${run.round}`, () =>
-    lister.list(providers, { signal, sessionId, turnId }, (failure) => run.secondary(failure)),
+    listTools(providers, { signal, sessionId, turnId }, (failure) => run.secondary(failure)),
   );
   if (!outcome.ok) throw listFailure(outcome.error);
-  run.table = outcome.value;
+  run.table = lister.table(listingsOf(providers, outcome.value));
   const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
   run.shown = run.table;
   run.bus.publish("toolsResolved", { tools: run.table.defs });

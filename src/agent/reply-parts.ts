@@ -24,7 +24,7 @@ export function settledParts(
   const fails =
     malformedCalls === "fail" && settled.some((part) => part.type === "toolCall" && part.malformed !== undefined);
   if (fails) return undefined;
-  return changed ? settled : parts;
+  return changed ? Object.freeze(settled) : parts;
 }
 
 function settledCall(part: ToolCallPart, seen: Set<string>, ownId: string): ToolCallPart {
@@ -33,7 +33,9 @@ function settledCall(part: ToolCallPart, seen: Set<string>, ownId: string): Tool
   seen.add(id);
   if (!taken && part.name !== "") return part;
   const malformed = part.malformed ?? { raw: part.raw ?? "", reason: "the call has no name" };
-  return part.name === "" ? { ...part, id, name: UNNAMED, malformed } : { ...part, id };
+  return Object.freeze(
+    part.name === "" ? { ...part, id, name: UNNAMED, malformed: Object.freeze(malformed) } : { ...part, id },
+  );
 }
 
 /** Unique for ever and of characters that every provider takes. */

@@ -10,6 +10,7 @@ import { indexHooks } from "./hook-index.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { busOf } from "./launch.js";
 import { MemoryFanOut } from "./memory-fan-out.js";
+import { receiversOf } from "./observers.js";
 import { runTurn } from "./run-turn.js";
 import { KeepingWriter } from "./session-writer.js";
 import { resolveSettings } from "./settings.js";
@@ -103,7 +104,7 @@ function loopWiring(ports: LoopPorts): Wiring {
     hooks: indexHooks(hooks),
     memory: new MemoryFanOut(memory),
     compressors,
-    observers,
+    receivers: receiversOf(observers),
     commands: NO_COMMANDS,
     settings: resolveSettings(config, model.describe?.().contextWindow),
     runtime: ports.runtime ?? systemRuntime(),

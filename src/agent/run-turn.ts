@@ -1,10 +1,11 @@
-import { AgentError, Defect, EnneadError, errorCategory } from "../domain/errors.js";
+import { AgentError, Defect, EnneadError } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
 import { type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin, type Turn, withEnding, withRound } from "../domain/turn.js";
+import { asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
-import { endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
+import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
 import { openTurn, resolveTools } from "./open-turn.js";
 import { askContinue, askEnd } from "./round-end.js";
 import { HookFailure } from "./stages.js";
@@ -20,15 +21,28 @@ export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Pro
   if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
   if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
   run.bus.publish("turnStarted", {});
-  let turn = await guarded(run, begin(), (fresh) => openTurn(run, fresh, entry.input));
+  try {
+    return await loop(run, entry.input, entry.entered);
+  } catch (error) {
+    return await endByDefect(run, error);
+  }
+}
+
+/** The loop: asks the table what comes next, does it, until a step ends the turn. */
+async function loop(run: TurnRun, input: readonly MessageInput[], entered: number): Promise<TurnResult> {
+  let turn = await guarded(run, begin(), (fresh) => openTurn(run, fresh, input));
   turn = await guarded(run, turn, (open) => resolveTools(run, open, "turn-start"));
   const { settings } = run.wiring;
   const limits = { maxToolRounds: settings.limits.maxToolRounds, onToolRoundLimit: settings.onToolRoundLimit };
   for (;;) {
     const current = withOutside(run, turn);
     const step = nextStep(current, limits);
-    if (isEnd(step)) return endTurn(run, await closeOpen(run, current), step, entry.entered);
-    turn = await guarded(run, current, () => take(run, current, step));
+    if (isEnd(step)) return endTurn(run, await closeOpen(run, current), step, entered);
+    try {
+      turn = await take(run, current, step);
+    } catch (error) {
+      turn = caught(run, current, error);
+    }
   }
 }
 
@@ -84,21 +98,19 @@ async function closeOpen(run: TurnRun, turn: Turn): Promise<Turn> {
 }
 
 /** What was thrown becomes an ending, so that the table decides; a `Defect` passes untouched (T5). */
+function caught(run: TurnRun, turn: Turn, error: unknown): Turn {
+  if (Defect.is(error)) throw error;
+  if (error instanceof HookFailure) return withEnding(turn, { hookAborted: { reason: error.message, error } });
+  if (run.signal.aborted && run.control.failure === undefined && !EnneadError.is(error)) return turn;
+  return withEnding(turn, { failed: { error: asAgentError(error) } });
+}
+
 async function guarded(run: TurnRun, turn: Turn, work: (turn: Turn) => Promise<Turn>): Promise<Turn> {
   try {
     return await work(turn);
   } catch (error) {
-    if (Defect.is(error)) throw error;
-    if (error instanceof HookFailure) return withEnding(turn, { hookAborted: { reason: error.message, error } });
-    if (run.signal.aborted && run.control.failure === undefined && !EnneadError.is(error)) return turn;
-    return withEnding(turn, { failed: { error: asAgentError(error) } });
+    return caught(run, turn, error);
   }
-}
-
-function asAgentError(error: unknown): AgentError {
-  if (error instanceof AgentError) return error;
-  const text = EnneadError.is(error) ? error.message : `${errorCategory(error)} escaped a port`;
-  return new AgentError("runtime", text, { cause: error });
 }
 
 type Entry =

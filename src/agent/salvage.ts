@@ -16,7 +16,7 @@ export async function salvage(run: TurnRun): Promise<void> {
     "salvage",
     async () => {
       const latest = new Conversation(run.sessionId);
-      latest.take(await stores.load(run.sessionId, undefined, sessions.bounds));
+      latest.take(await stores.load(run.sessionId, undefined));
       const finished = run.added.filter(
         (message): message is ToolMessage => isMessage(message) && message.role === "tool",
       );
@@ -29,7 +29,7 @@ export async function salvage(run: TurnRun): Promise<void> {
         .flatMap(({ call }) => ours.get(call.id) ?? []);
       if (missing.length === 0) return { appended: 0 };
       const delta = { operationId: `${run.turnId}.salvage`, baseRevision: latest.revision, messages: missing };
-      await stores.append(run.sessionId, delta, sessions.bounds);
+      await stores.add(run.sessionId, latest.after({ messages: [] }, latest.revision), delta);
       return { appended: missing.length };
     },
     { keep: true },

@@ -5,18 +5,15 @@ import { patchMetadata } from "../domain/session-rules.js";
 import type { SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { SessionHost } from "./session-host.js";
-import type { StoreBounds } from "./stores.js";
 
 /** Sessions beside the running conversation, under each session's lock. */
 export class StoredSessions implements SessionAccess {
   readonly #host: SessionHost;
   readonly #runtime: Runtime;
-  readonly #bounds: StoreBounds;
 
-  constructor(host: SessionHost, runtime: Runtime, bounds: StoreBounds) {
+  constructor(host: SessionHost, runtime: Runtime) {
     this.#host = host;
     this.#runtime = runtime;
-    this.#bounds = bounds;
   }
 
   async list(query: SessionQuery = {}): Promise<SessionPage> {
@@ -26,7 +23,9 @@ export class StoredSessions implements SessionAccess {
   }
 
   async export(id: string): Promise<Session> {
-    const { messages, metadata, revision, compaction } = await this.#host.stores.load(id, undefined, this.#bounds);
+    const { messages, metadata, revision, compaction } = await this.#host.ask("load", id, (stores) =>
+      stores.load(id, undefined),
+    );
     return { messages, metadata, revision, ...(compaction === undefined ? undefined : { compaction }) };
   }
 
@@ -46,17 +45,17 @@ export class StoredSessions implements SessionAccess {
       const metadata = patchMetadata(session.metadata, { [SESSION_KEYS.parent]: id }, Object.values(SESSION_KEYS));
       const fork = this.#runtime.newId();
       const copy = { messages, metadata, revision: 0, ...(keeps ? { compaction } : undefined) };
-      await this.#host.stores.save(fork, copy, { replace: false }, this.#bounds);
+      await this.#host.ask("save", fork, (stores) => stores.save(fork, copy, { replace: false }));
       return fork;
     });
   }
 
   async import(id: string, session: Session): Promise<void> {
-    await this.#locked(id, () => this.#host.stores.save(id, session, { replace: true }, this.#bounds));
+    await this.#locked(id, () => this.#host.ask("save", id, (stores) => stores.save(id, session, { replace: true })));
   }
 
   async delete(id: string): Promise<void> {
-    await this.#locked(id, () => this.#host.stores.delete(id, this.#bounds));
+    await this.#locked(id, () => this.#host.ask("delete", id, (stores) => stores.delete(id)));
   }
 
   async #locked<T>(id: string, work: () => Promise<T>): Promise<T> {

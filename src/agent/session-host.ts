@@ -1,14 +1,19 @@
 import type { Json } from "../domain/json.js";
 import { isJsonObject } from "../domain/json.js";
+import type { Limits } from "../domain/limits.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
 import { Conversation } from "./conversation.js";
+import { InProcessScope } from "./in-process-scope.js";
 import { SessionLocks } from "./session-locks.js";
 import type { Writer } from "./session-writer.js";
-import type { Stores } from "./stores.js";
+import { storeError, type Stores } from "./stores.js";
 
 /** A lease as a reader first saw it, by the reader's own clock. */
 type Sighting = { readonly lease: string; readonly since: number };
+
+/** The limits a host needs. */
+export type SessionLimits = Pick<Limits, "sessionCache" | "turnLeaseMs" | "storeTimeoutMs">;
 
 /** What an agent keeps of its sessions between turns: locks, the conversations used last, the leases it saw, and one heartbeat. */
 export class SessionHost {
@@ -17,16 +22,27 @@ export class SessionHost {
   readonly #runtime: Runtime;
   readonly #capacity: number;
   readonly #beatMs: number;
+  readonly #timeoutMs: number;
+  readonly #scope: InProcessScope;
   readonly #cache = new Map<string, Conversation>();
   readonly #sightings = new Map<string, Sighting>();
   readonly #beating = new Set<Writer>();
   #heart: (() => void) | undefined;
 
-  constructor(stores: Stores, runtime: Runtime, options: { readonly capacity: number; readonly turnLeaseMs: number }) {
+  constructor(stores: Stores, runtime: Runtime, limits: SessionLimits) {
     this.stores = stores;
     this.#runtime = runtime;
-    this.#capacity = options.capacity;
-    this.#beatMs = options.turnLeaseMs / 3;
+    this.#capacity = limits.sessionCache;
+    this.#beatMs = limits.turnLeaseMs / 3;
+    this.#timeoutMs = limits.storeTimeoutMs;
+    this.#scope = new InProcessScope({ signal: new AbortController().signal, runtime });
+  }
+
+  /** One call of the stores outside a turn, within `storeTimeoutMs`. Rejects with `AgentError("session")`. */
+  async ask<T>(operation: string, id: string, run: (stores: Stores) => Promise<T>): Promise<T> {
+    const outcome = await this.#scope.bounded(() => run(this.stores), this.#timeoutMs);
+    if (outcome.ok) return outcome.value;
+    throw storeError(operation, id, outcome.error);
   }
 
   /** The conversation as known so far; a turn takes it out and gives it back with `keep`. */
@@ -39,9 +55,10 @@ export class SessionHost {
   /** Keeps a conversation that agrees with its store; the one used longest ago makes room. */
   keep(conversation: Conversation): void {
     this.#cache.set(conversation.id, conversation);
-    for (const id of this.#cache.keys()) {
-      if (this.#cache.size <= this.#capacity) break;
-      this.#cache.delete(id);
+    if (this.#cache.size <= this.#capacity) return;
+    for (const oldest of this.#cache.keys()) {
+      this.#cache.delete(oldest);
+      if (this.#cache.size <= this.#capacity) return;
     }
   }
 
@@ -76,6 +93,7 @@ export class SessionHost {
 
   /** Stops the heartbeat. */
   close(): void {
+    this.#scope.close();
     this.#heart?.();
     this.#heart = undefined;
   }

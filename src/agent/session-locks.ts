@@ -9,12 +9,18 @@ export class SessionLocks {
   /** Resolves with how to release; at once where nobody holds the id. */
   async acquire(id: string): Promise<() => void> {
     const before = this.#tails.get(id);
+    const release = this.take(id);
+    if (before !== undefined) await before;
+    return release;
+  }
+
+  /** Takes an id that nobody holds, at once; one that is held would be held twice. */
+  take(id: string): () => void {
     let free!: () => void;
     const held = new Promise<void>((resolve) => {
       free = resolve;
     });
     this.#tails.set(id, held);
-    if (before !== undefined) await before;
     return () => {
       if (this.#tails.get(id) === held) this.#tails.delete(id);
       free();

@@ -1,12 +1,12 @@
 import { AgentError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
-import { type Compaction, SESSION_KEYS } from "../domain/session.js";
+import { type Compaction, type Revision, type Session, SESSION_KEYS } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { Conversation, Standing } from "./conversation.js";
-import type { Stores } from "./stores.js";
+import { storeError, type Stores } from "./stores.js";
 
 /** What a write changes beside adding messages. */
 export type WriteChange = {
@@ -41,6 +41,9 @@ export type WriterOptions = {
   /** Numbers the writes of the turn, over all its writers. */
   readonly nextWrite: () => number;
 };
+
+/** What a write records. */
+type Written = { readonly revision: Revision; readonly metadata: JsonObject | undefined };
 
 type Batch = {
   readonly messages: AgentMessage[];
@@ -135,23 +138,18 @@ export class RoundWriter implements Writer {
     if (this.#state === "failed") throw new AgentError("session", "an earlier write of this turn failed");
     const { scope, conversation, stores, storeTimeoutMs, turnId, nextWrite } = this.#options;
     const number = nextWrite();
-    const operationId = `${turnId}.${number}`;
-    const outcome = await scope.step(
-      `append#${number}`,
-      async () => {
-        const metadata = lease ? { ...batch.metadata, [SESSION_KEYS.turn]: this.#lease() } : batch.metadata;
-        const delta = { ...batch, metadata, operationId, baseRevision: conversation.revision };
-        const before = conversation.standing();
-        const bounds = { scope, timeoutMs: storeTimeoutMs };
-        const revision = await stores.append(conversation.id, delta, bounds);
-        conversation.push(delta.messages);
-        conversation.commit(delta, revision);
-        await stores.mirror(conversation, delta, before, bounds);
-        return { revision };
-      },
-      { keep: true },
-    );
-    if (!outcome.ok) throw outcome.error;
+    const store = async (): Promise<Written> => {
+      const metadata = lease ? { ...batch.metadata, [SESSION_KEYS.turn]: this.#lease() } : batch.metadata;
+      const delta = { ...batch, metadata, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
+      const revision = await stores.append(conversation.id, delta);
+      const whole = (): Session => conversation.after(delta, revision);
+      await stores.mirror(conversation, { delta, before: conversation.standing(), whole });
+      return { revision, metadata };
+    };
+    const outcome = await scope.step(`append#${number}`, store, { keep: true, timeoutMs: storeTimeoutMs });
+    if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
+    conversation.push(batch.messages);
+    conversation.commit({ ...batch, metadata: outcome.value.metadata }, outcome.value.revision);
   }
 
   #lease(): JsonObject {
@@ -189,15 +187,17 @@ export class KeepingWriter implements Writer {
     this.#before = undefined;
     addTo(this.#kept, [], change);
     const delta = { ...this.#kept, operationId: `${turnId}.0`, baseRevision: conversation.revision };
-    const bounds = { scope, timeoutMs: storeTimeoutMs };
-    const write = async (): Promise<void> => {
-      conversation.commit(delta, await stores.append(conversation.id, delta, bounds));
-      await stores.mirror(conversation, delta, before, bounds);
+    const store = async (): Promise<Written> => {
+      const revision = await stores.append(conversation.id, delta);
+      const whole = (): Session => conversation.after({ ...delta, messages: [] }, revision);
+      await stores.mirror(conversation, { delta, before, whole });
+      return { revision, metadata: delta.metadata };
     };
-    const outcome = await scope.step("append#0", write, { keep: true });
-    if (outcome.ok) return;
-    onFailure(outcome.error);
-    throw outcome.error;
+    const outcome = await scope.step("append#0", store, { keep: true, timeoutMs: storeTimeoutMs });
+    if (outcome.ok) return conversation.commit(delta, outcome.value.revision);
+    const error = storeError("append to", conversation.id, outcome.error);
+    onFailure(error);
+    throw error;
   }
 
   beat(): void {}

@@ -9,6 +9,7 @@ import {
   type StageOutcome,
 } from "../domain/stage.js";
 import type { HookEntry, HookIndex } from "./hook-index.js";
+import { isWhole } from "./outcome-check.js";
 import { applyPatch, copyStage } from "./stage-patch.js";
 import { isThenable } from "./observers.js";
 import { type ContextExtras, HookStageContext, type TurnView } from "./stage-context.js";
@@ -94,8 +95,9 @@ export class Stages {
         }
         if (given.kind !== "next") current = each(given, current);
       } catch (error) {
-        if (!(error instanceof HookFailure)) throw error;
-        current = failed(error, current);
+        const problem = failure(entry, stage.kind, error);
+        if (!(problem instanceof HookFailure)) throw problem;
+        current = failed(problem, current);
       }
     }
     return current;
@@ -137,7 +139,7 @@ export class Stages {
   #allowed(entry: HookEntry, kind: StageKind, outcome: StageOutcome | undefined | void): StageOutcome | undefined {
     if (outcome === undefined || outcome === null) return undefined;
     const allowed: readonly OutcomeKind[] = STAGE_OUTCOMES[kind];
-    if (typeof outcome === "object" && allowed.includes(outcome.kind)) return outcome;
+    if (typeof outcome === "object" && allowed.includes(outcome.kind) && isWhole(outcome)) return outcome;
     throw failure(entry, kind, new TypeError(`${kind} does not allow this outcome`));
   }
 

@@ -1,19 +1,18 @@
-import { AgentError, SessionError } from "../domain/errors.js";
+import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import type { AgentMessage } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { SessionStore } from "../ports/session-store.js";
-import type { StepScope } from "../ports/step-scope.js";
-import type { Conversation, Standing } from "./conversation.js";
-
-/** How long a store may take, and who races it. */
-export type StoreBounds = { readonly scope: Pick<StepScope, "bounded">; readonly timeoutMs: number };
+import { Conversation, type Standing } from "./conversation.js";
 
 /** An append that is compared. */
 export type CompareDelta = SessionDelta & { readonly baseRevision: Revision };
 
-/** The stores of an agent as one: the first is the authority, the others are mirrors written after it, in order (S1). Keeps nothing. */
+/** A write that the authority took: where the session stood before it, and all of it afterwards. */
+export type MirrorWrite = { readonly delta: SessionDelta; readonly before: Standing; readonly whole: () => Session };
+
+/** The stores of an agent as one, unbounded in time: the first is the authority, the others are mirrors written after it, in order (S1). Keeps nothing. */
 export class Stores {
   readonly #authority: SessionStore;
   readonly #mirrors: readonly SessionStore[];
@@ -27,39 +26,44 @@ export class Stores {
   }
 
   /** Reads from the authority. Rejects with `AgentError("session")`. */
-  load(id: string, known: Revision | undefined, bounds: StoreBounds): Promise<LoadedSession> {
-    return bounded("load", id, bounds, () => this.#authority.load(id, known));
+  load(id: string, known: Revision | undefined): Promise<LoadedSession> {
+    return named("load", id, () => this.#authority.load(id, known));
   }
 
   /** Replaces a whole session everywhere; compared at the authority unless `replace`. */
-  async save(
-    id: string,
-    session: Session,
-    options: { readonly replace: boolean },
-    bounds: StoreBounds,
-  ): Promise<Revision> {
-    const revision = await bounded("save", id, bounds, () => this.#authority.save(id, session, options));
-    for (const mirror of this.#mirrors)
-      await bounded("save", id, bounds, () => mirror.save(id, session, { replace: true }));
+  async save(id: string, session: Session, options: { readonly replace: boolean }): Promise<Revision> {
+    const revision = await named("save", id, () => this.#authority.save(id, session, options));
+    for (const mirror of this.#mirrors) await named("save", id, () => mirror.save(id, session, { replace: true }));
     return revision;
   }
 
-  async delete(id: string, bounds: StoreBounds): Promise<void> {
+  async delete(id: string): Promise<void> {
     for (const store of [this.#authority, ...this.#mirrors]) {
-      await bounded("delete", id, bounds, async () => store.delete?.(id));
+      await named("delete", id, async () => store.delete?.(id));
     }
   }
 
   /** One compared write to the authority. Rejects with `AgentError("session")`, cause `SessionError`. */
-  append(id: string, delta: CompareDelta, bounds: StoreBounds): Promise<Revision> {
-    return bounded("append", id, bounds, () => appendTo(this.#authority, id, delta));
+  append(id: string, delta: CompareDelta): Promise<Revision> {
+    return named("append", id, () => appendTo(this.#authority, id, delta));
   }
 
-  /** The same write to the mirrors, after `conversation` took it; `before` is where the authority stood. */
-  async mirror(conversation: Conversation, delta: SessionDelta, before: Standing, bounds: StoreBounds): Promise<void> {
+  /** A compared write to a session that was read whole, in all stores. */
+  async add(id: string, session: Session, delta: CompareDelta): Promise<void> {
+    const conversation = new Conversation(id);
+    conversation.take(session);
+    const revision = await this.append(id, delta);
+    const before = conversation.standing();
+    await this.mirror(conversation, { delta, before, whole: () => conversation.after(delta, revision) });
+  }
+
+  /** The same write to the mirrors. */
+  async mirror(conversation: Conversation, write: MirrorWrite): Promise<void> {
     for (const mirror of this.#mirrors) {
-      const write = (): Promise<Revision> => mirrorWrite(mirror, conversation, delta, before);
-      conversation.mirrors.set(mirror, await bounded("append to a mirror", conversation.id, bounds, write));
+      const made = await named("append to a mirror of", conversation.id, () =>
+        mirrorWrite(mirror, conversation, write),
+      );
+      conversation.mirrors.set(mirror, made);
     }
   }
 }
@@ -80,21 +84,17 @@ async function appendTo(store: SessionStore, id: string, delta: CompareDelta): P
 }
 
 /** Appends where the mirror stands where the authority stood; one that is behind or in conflict is replaced once. */
-async function mirrorWrite(
-  mirror: SessionStore,
-  conversation: Conversation,
-  delta: SessionDelta,
-  before: Standing,
-): Promise<Revision> {
-  const known = conversation.mirrors.get(mirror) ?? (await revisionIfLevel(mirror, conversation.id, before));
+async function mirrorWrite(mirror: SessionStore, conversation: Conversation, write: MirrorWrite): Promise<Revision> {
+  const { id, mirrors } = conversation;
+  const known = mirrors.get(mirror) ?? (await revisionIfLevel(mirror, id, write.before));
   if (known !== undefined) {
     try {
-      return await appendTo(mirror, conversation.id, { ...delta, baseRevision: known });
+      return await appendTo(mirror, id, { ...write.delta, baseRevision: known });
     } catch (error) {
       if (!(error instanceof SessionError) || error.kind !== "conflict") throw error;
     }
   }
-  return mirror.save(conversation.id, wholeOf(conversation), { replace: true });
+  return mirror.save(id, write.whole(), { replace: true });
 }
 
 async function revisionIfLevel(mirror: SessionStore, id: string, before: Standing): Promise<Revision | undefined> {
@@ -104,21 +104,19 @@ async function revisionIfLevel(mirror: SessionStore, id: string, before: Standin
   return level ? loaded.revision : undefined;
 }
 
-/** A conversation as a session to save. */
-export function wholeOf(conversation: Conversation): Session {
-  const { metadata, revision, compaction } = conversation;
-  return {
-    messages: conversation.stored(),
-    metadata,
-    revision,
-    ...(compaction === undefined ? undefined : { compaction }),
-  };
+/** Runs one call of a store; whatever it rejects with becomes the cause of an `AgentError` that names operation and session. */
+async function named<T>(operation: string, id: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw storeError(operation, id, error);
+  }
 }
 
-async function bounded<T>(operation: string, id: string, bounds: StoreBounds, run: () => Promise<T>): Promise<T> {
-  const outcome = await bounds.scope.bounded(run, bounds.timeoutMs, { keep: true });
-  if (outcome.ok) return outcome.value;
-  throw new AgentError("session", `could not ${operation} session ${safeLabel(id)}`, { cause: outcome.error });
+/** What a call of a store is reported as. */
+export function storeError(operation: string, id: string, cause: unknown): unknown {
+  if (Defect.is(cause) || cause instanceof AgentError) return cause;
+  return new AgentError("session", `could not ${operation} session ${safeLabel(id)}`, { cause });
 }
 
 /** True for a write that lost against another writer. */

@@ -1,44 +1,52 @@
-import { AgentError } from "../domain/errors.js";
-import type { ToolMessage } from "../domain/message.js";
+import { AgentError, Defect } from "../domain/errors.js";
+import { type ToolMessage, toolCallsOf } from "../domain/message.js";
 import { type DeferredCall, SESSION_KEYS } from "../domain/session.js";
 import { errorResult, type ToolCall } from "../domain/tool.js";
 import { NOT_EXECUTED } from "../domain/transcript.js";
-import { type Turn, withEnding, withResults } from "../domain/turn.js";
+import { type Turn, withEnding, withNoneOpen, withResults } from "../domain/turn.js";
+import { asAgentError } from "./as-agent-error.js";
 import { ALL_ENTERED, HookFailure } from "./stages.js";
 import { type PlacedCall, type Preparation, prepareCall, type Runnable } from "./tool-preparation.js";
 import { executionOf, toolStep } from "./tool-runner.js";
 import { BatchSettler } from "./tool-settling.js";
 import type { TurnRun } from "./turn-run.js";
 
-/** Runs the calls of one reply; afterwards each has its exchange, or waits for a decision. */
+/** Runs the calls of one reply; afterwards each has its exchange, waits for a decision, or is open because the batch broke off. */
 export async function runTools(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
-  const placed = calls.map((call, order) => placedCall(turn, call, order));
-  if (turn.reply?.finishReason === "length") await batch.close(placed, OUTPUT_LIMIT);
-  else if (run.wiring.settings.sequential) await batch.runOneByOne(placed);
-  else await batch.runInWaves(placed);
-  return batch.result();
+  const placed = placedCalls(turn, calls);
+  await batch.attempt(() => {
+    if (turn.reply?.finishReason === "length") return batch.close(placed, OUTPUT_LIMIT);
+    return run.wiring.settings.sequential ? batch.runOneByOne(placed) : batch.runInWaves(placed);
+  });
+  return batch.result(placed);
 }
 
 /** Gives open calls of a turn that ends an error result each. */
 export async function closeCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
-  await batch.close(
-    calls.map((call, order) => placedCall(turn, call, order)),
-    NOT_EXECUTED,
-  );
-  return batch.result();
+  await batch.attempt(() => batch.close(placedCalls(turn, calls), NOT_EXECUTED));
+  return withNoneOpen(batch.ended());
 }
 
 const OUTPUT_LIMIT =
   "The output limit was hit while this call was written; it was not executed. Ask for less at a time.";
 
-function placedCall(turn: Turn, call: ToolCall, order: number): PlacedCall {
-  return { call, order, executionId: `${turn.reply?.id ?? ""}.${order}` };
+/** Each call with its position in the reply, by which it is known for ever. */
+function placedCalls(turn: Turn, calls: readonly ToolCall[]): PlacedCall[] {
+  if (turn.reply === undefined) return [];
+  const { id } = turn.reply;
+  const orders = new Map(toolCallsOf(turn.reply).map((call, order) => [call.id, order]));
+  return calls.map((call) => {
+    const order = orders.get(call.id) ?? 0;
+    return { call, order, executionId: `${id}.${order}` };
+  });
 }
 
-/** Stands for a failure that is recorded already. */
-const REFUSED = new AgentError("runtime", "an earlier call of the batch failed the turn");
+type Prepared = Exclude<Preparation, { type: "stop" | "abort" }>;
+
+/** A call that never runs; without `entered` its `beforeTool` was skipped altogether (H1). */
+type Closed = PlacedCall & { readonly entered?: number | undefined };
 
 class ToolBatch {
   readonly #run: TurnRun;
@@ -52,27 +60,44 @@ class ToolBatch {
     this.#settler = new BatchSettler(run, (message: ToolMessage) => run.store([message], turn));
   }
 
+  /** What is thrown on the way ends the turn, and takes nothing from the calls that have ended (U4). */
+  async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (Defect.is(error)) throw error;
+      this.#fail(asAgentError(error));
+    }
+  }
+
   /** The turn with everything that became of the batch. */
-  result(): Turn {
+  result(placed: readonly PlacedCall[]): Turn {
     const exchanges = [...this.#settler.exchanges].sort((a, b) => a.sourceOrder - b.sourceOrder);
+    const handled = new Set([...exchanges, ...this.#deferred].map(({ callId }) => callId));
+    const open = placed.filter(({ call }) => !handled.has(call.id)).map(({ call }) => call);
+    this.#turn = withResults(this.#turn, { exchanges, deferred: this.#deferred.length, open });
+    return this.ended();
+  }
+
+  /** The turn with what its hooks asked for and what failed. */
+  ended(): Turn {
     const { stopped, failure } = this.#settler;
-    let turn = withResults(this.#turn, exchanges, this.#deferred.length);
-    if (stopped !== undefined) turn = withEnding(turn, { stopped });
-    if (failure === undefined) return turn;
-    return withEnding(turn, {
-      failed: { error: new AgentError("runtime", "settling a tool call failed", { cause: failure }) },
-    });
+    if (failure !== undefined) this.#fail(new AgentError("runtime", "settling a tool call failed", { cause: failure }));
+    return stopped === undefined ? this.#turn : withEnding(this.#turn, { stopped });
   }
 
   async runInWaves(placed: readonly PlacedCall[]): Promise<void> {
-    const prepared: Exclude<Preparation, { type: "stop" | "abort" }>[] = [];
-    let rest: readonly PlacedCall[] = [];
+    const prepared: Prepared[] = [];
+    let rest: readonly Closed[] = [];
     for (const [index, call] of placed.entries()) {
-      const preparation = await prepareCall(this.#run, call);
-      if (preparation.type === "abort") return this.#abort(placed, preparation);
-      if (preparation.type === "stop") {
-        this.#turn = withEnding(this.#turn, { stopped: preparation.reason });
-        rest = placed.slice(index);
+      const preparation = this.#run.signal.aborted ? undefined : await prepareCall(this.#run, call);
+      if (preparation?.type === "abort") {
+        const asked = [...prepared, preparation];
+        const closed = placed.map((each, order) => ({ ...each, entered: asked[order]?.entered }));
+        return this.#abort(closed, preparation);
+      }
+      if (preparation === undefined || preparation.type === "stop") {
+        rest = this.#stop(placed.slice(index), preparation);
         break;
       }
       prepared.push(preparation);
@@ -86,11 +111,13 @@ class ToolBatch {
   async runOneByOne(placed: readonly PlacedCall[]): Promise<void> {
     for (const [index, call] of placed.entries()) {
       const preparation = this.#goesOn() ? await prepareCall(this.#run, call) : undefined;
-      if (preparation === undefined) return this.close(placed.slice(index), NOT_EXECUTED);
-      if (preparation.type === "abort") return this.#abort(placed.slice(index), preparation);
-      if (preparation.type === "stop") {
-        this.#turn = withEnding(this.#turn, { stopped: preparation.reason });
-        return this.close(placed.slice(index), NOT_EXECUTED);
+      const rest = placed.slice(index);
+      if (preparation?.type === "abort") {
+        const [, ...later] = rest;
+        return this.#abort([preparation, ...later], preparation);
+      }
+      if (preparation === undefined || preparation.type === "stop") {
+        return this.close(this.#stop(rest, preparation), NOT_EXECUTED);
       }
       await this.#defer([preparation]);
       if (preparation.type === "answered") await this.#answer(preparation);
@@ -98,22 +125,42 @@ class ToolBatch {
     }
   }
 
-  /** Settles calls that never run. */
-  async close(placed: readonly PlacedCall[], text: string): Promise<void> {
-    for (const call of placed) {
+  /** Settles calls that never run, all of them whatever fails; throws what failed first. */
+  async close(closed: readonly Closed[], text: string): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
+    for (const { call, order, executionId, entered = ALL_ENTERED } of closed) {
       const execution = { result: errorResult(text), outcome: "not-started" as const };
-      const { done } = await this.#settler.settle({ ...call, execution, answered: false, entered: ALL_ENTERED });
-      await done;
+      try {
+        const settling = await this.#settler.settle({ call, order, executionId, execution, answered: false, entered });
+        await settling.done;
+      } catch (error) {
+        if (Defect.is(error)) throw error;
+        failure ??= { error };
+      }
     }
+    if (failure !== undefined) throw failure.error;
   }
 
   #goesOn(): boolean {
-    return !this.#run.signal.aborted && this.#turn.endings.stopped === undefined && this.#settler.stopped === undefined;
+    const { stopped, failed } = this.#turn.endings;
+    if (this.#run.signal.aborted || stopped !== undefined || failed !== undefined) return false;
+    return this.#settler.stopped === undefined && this.#settler.failure === undefined;
   }
 
-  async #abort(placed: readonly PlacedCall[], abort: Extract<Preparation, { type: "abort" }>): Promise<void> {
+  #fail(error: AgentError): void {
+    this.#turn = withEnding(this.#turn, { failed: { error } });
+  }
+
+  /** What is left when a hook stopped at the first of these calls, or nothing more may begin. */
+  #stop(rest: readonly PlacedCall[], stop: Extract<Preparation, { type: "stop" }> | undefined): readonly Closed[] {
+    if (stop === undefined) return rest;
+    this.#turn = withEnding(this.#turn, { stopped: stop.reason });
+    return [stop, ...rest.slice(1)];
+  }
+
+  async #abort(closed: readonly Closed[], abort: Extract<Preparation, { type: "abort" }>): Promise<void> {
     this.#turn = withEnding(this.#turn, { hookAborted: { reason: abort.reason, error: abort.error } });
-    await this.close(placed, NOT_EXECUTED);
+    await this.close(closed, NOT_EXECUTED);
   }
 
   async #answer(preparation: Extract<Preparation, { type: "answered" }>): Promise<void> {
@@ -124,7 +171,7 @@ class ToolBatch {
   }
 
   /** Records deferred calls before anything runs, so that no crash turns one into a lost call. */
-  async #defer(prepared: readonly Exclude<Preparation, { type: "stop" | "abort" }>[]): Promise<void> {
+  async #defer(prepared: readonly Prepared[]): Promise<void> {
     const run = this.#run;
     const fresh = prepared.filter((preparation) => preparation.type === "deferred");
     if (fresh.length === 0) return;
@@ -139,17 +186,13 @@ class ToolBatch {
 
   async #wave(wave: readonly Runnable[]): Promise<void> {
     const run = this.#run;
-    if (run.signal.aborted) return this.close(wave, NOT_EXECUTED);
-    const refusal = await this.#admit(wave);
-    if (refusal !== undefined) {
-      this.#turn = withEnding(this.#turn, { failed: { error: refusal } });
-      return this.close(wave, NOT_EXECUTED);
-    }
+    if (run.signal.aborted || !(await this.#admit(wave)) || run.signal.aborted) return this.close(wave, NOT_EXECUTED);
     const steps = wave.map((runnable) => toolStep(run, runnable));
     await run.scope.all(
       steps,
       (index, outcome) => {
         const runnable = wave[index] as Runnable;
+        steps[index]?.end();
         const { call, order, executionId, entered } = runnable;
         const execution = executionOf(outcome);
         return this.#settler.settle({ call, order, executionId, execution, runnable, answered: false, entered });
@@ -158,31 +201,38 @@ class ToolBatch {
     );
   }
 
-  /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. An earlier refusal keeps later waves back too. */
-  async #admit(wave: readonly Runnable[]): Promise<AgentError | undefined> {
+  /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. An earlier failure keeps later waves back too. */
+  async #admit(wave: readonly Runnable[]): Promise<boolean> {
     const run = this.#run;
-    if (this.#turn.endings.failed !== undefined || this.#settler.failure !== undefined) return REFUSED;
-    if (!run.stages.has("admitTool")) return undefined;
+    if (this.#turn.endings.failed !== undefined || this.#settler.failure !== undefined) return false;
+    if (!run.stages.has("admitTool")) return true;
     for (const { invocation, order } of wave) {
       try {
         await run.stages.forward({ kind: "admitTool", invocation }, { sourceOrder: order });
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
-        return new AgentError("runtime", "a tool call was not admitted", { cause: error });
+        this.#fail(new AgentError("runtime", "a tool call was not admitted", { cause: error }));
+        return false;
       }
     }
-    return undefined;
+    return true;
   }
 }
 
-/** Neighbouring parallel calls together, a sequential one alone (U2). */
+/** Neighbouring parallel calls together, a sequential one alone; calls that share a conflict key never together (U2). */
 function wavesOf(runnables: readonly Runnable[]): Runnable[][] {
   const waves: Runnable[][] = [];
   let open: Runnable[] | undefined;
+  let taken = new Set<string>();
   for (const runnable of runnables) {
-    const alone = runnable.invocation.executionMode === "sequential";
-    if (open === undefined || alone) waves.push((open = []));
+    const { conflictKeys } = runnable;
+    const alone = runnable.invocation.executionMode === "sequential" || conflictKeys === undefined;
+    if (open === undefined || alone || conflictKeys.some((key) => taken.has(key))) {
+      waves.push((open = []));
+      taken = new Set();
+    }
     open.push(runnable);
+    for (const key of conflictKeys ?? []) taken.add(key);
     if (alone) open = undefined;
   }
   return waves;

@@ -1,11 +1,11 @@
 import { adopt } from "../domain/adopt.js";
-import { describeThrown, ToolError } from "../domain/errors.js";
+import { Defect, describeThrown, ToolError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolCall, type ToolInvocation, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
-import type { BeforeExecute, ToolHookContext } from "../ports/tool-provider.js";
+import type { BeforeExecute, ToolHookContext, ToolHooks } from "../ports/tool-provider.js";
 import { ALL_ENTERED, HookFailure, type Passed } from "./stages.js";
 import { checkArguments } from "./tool-arguments.js";
 import type { ToolEntry } from "./tool-table.js";
@@ -20,6 +20,8 @@ export type Runnable = PlacedCall & {
   readonly entry: ToolEntry;
   readonly invocation: ToolInvocation;
   readonly entered: number;
+  /** Calls that share one never run together; nothing when they could not be told, and then the call runs alone (U2). */
+  readonly conflictKeys: readonly string[] | undefined;
 };
 
 /** A call that has its result without running. */
@@ -35,9 +37,11 @@ export type Answered = PlacedCall & {
 export type Preparation =
   | Runnable
   | Answered
-  | (PlacedCall & { readonly type: "deferred"; readonly reason: string; readonly arguments: JsonObject })
-  | { readonly type: "stop"; readonly reason: string }
-  | { readonly type: "abort"; readonly reason: string; readonly error?: unknown };
+  | (PlacedCall & Entered & { readonly type: "deferred"; readonly reason: string; readonly arguments: JsonObject })
+  | (PlacedCall & Entered & { readonly type: "stop"; readonly reason: string })
+  | (PlacedCall & Entered & { readonly type: "abort"; readonly reason: string; readonly error?: unknown });
+
+type Entered = { readonly entered: number };
 
 /** Looks a call up, checks its arguments, and asks the hooks about it. Publishes `toolCallPending` first. */
 export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Preparation> {
@@ -88,9 +92,11 @@ function refused(placed: PlacedCall, error: ToolError, entered: number): Answere
 
 function failedHook(placed: PlacedCall, error: unknown): Preparation {
   if (!(error instanceof HookFailure)) throw error;
-  if (error.entry.hook.onFailure?.beforeTool !== "error-result") return { type: "abort", reason: error.message, error };
+  const { entered } = error;
+  if (error.entry.hook.onFailure?.beforeTool !== "error-result")
+    return { type: "abort", ...placed, entered, reason: error.message, error };
   const text = `The call was refused: ${error.message}.`;
-  return { type: "answered", ...placed, result: errorResult(text), answered: true, entered: error.entered };
+  return { type: "answered", ...placed, result: errorResult(text), answered: true, entered };
 }
 
 function decided(
@@ -104,13 +110,19 @@ function decided(
     case "answer":
       return { type: "answered", ...placed, result: adopted(outcome.result, maxBytes), answered: true, entered };
     case "block":
-      return { type: "answered", ...placed, result: errorResult(outcome.reason), answered: true, entered };
+      return {
+        type: "answered",
+        ...placed,
+        result: adopted(errorResult(outcome.reason), maxBytes),
+        answered: true,
+        entered,
+      };
     case "defer":
-      return { type: "deferred", ...placed, reason: outcome.reason, arguments: call.arguments };
+      return { type: "deferred", ...placed, entered, reason: outcome.reason, arguments: call.arguments };
     case "stop":
-      return { type: "stop", reason: outcome.reason };
+      return { type: "stop", ...placed, entered, reason: outcome.reason };
     case "abort":
-      return { type: "abort", reason: outcome.reason };
+      return { type: "abort", ...placed, entered, reason: outcome.reason };
     default:
       throw new TypeError("beforeTool does not allow this outcome");
   }
@@ -136,15 +148,19 @@ async function innermost(
       entered,
     );
   }
-  const own = entry.provider.hooks?.(entry.def.name)?.beforeExecute;
-  if (own === undefined) return runnable(placed, entry, args, entered);
+  if (entry.provider.hooks === undefined) return runnable(placed, entry, args, entered);
   const asked = { ...call, arguments: args };
   const outcome = await run.scope.bounded(
-    async () => own({ args, call: asked }, hookContext(run, placed)),
+    async () => ownHooks(entry)?.beforeExecute?.({ args, call: asked }, hookContext(run, placed)),
     run.hookTimeoutMs,
   );
   if (!outcome.ok) return refused(placed, new ToolError("invocation-failed", describeThrown(outcome.error)), entered);
   return afterOwn(run, placed, asked, entry, outcome.value, entered);
+}
+
+/** The tool's own hooks. A throw is a throw of the hook. */
+export function ownHooks(entry: ToolEntry): ToolHooks | undefined {
+  return entry.provider.hooks?.(entry.def.name);
 }
 
 function afterOwn(
@@ -155,7 +171,7 @@ function afterOwn(
   wish: BeforeExecute | undefined | void,
   entered: number,
 ): Preparation {
-  if (wish === undefined) return runnable(placed, entry, call.arguments, entered);
+  if (typeof wish !== "object" || wish === null) return runnable(placed, entry, call.arguments, entered);
   if ("result" in wish) {
     const result = adopted(wish.result, run.wiring.settings.limits.maxToolResultBytes);
     return { type: "answered", ...placed, result, answered: true, entered };
@@ -180,7 +196,18 @@ function runnable(placed: PlacedCall, entry: ToolEntry, executedInput: JsonObjec
     executedInput,
     executionMode: entry.def.executionMode ?? "parallel",
   });
-  return { type: "run", ...placed, entry, invocation, entered };
+  return { type: "run", ...placed, entry, invocation, entered, conflictKeys: conflictKeys(entry, invocation) };
+}
+
+function conflictKeys(entry: ToolEntry, invocation: ToolInvocation): readonly string[] | undefined {
+  if (entry.provider.conflictKeys === undefined) return [];
+  const { callId, toolName, executedInput } = invocation;
+  try {
+    return [...entry.provider.conflictKeys({ id: callId, name: toolName, arguments: executedInput })];
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    return undefined;
+  }
 }
 
 /** What a tool's own hooks may know. */

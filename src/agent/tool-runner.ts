@@ -3,7 +3,7 @@ import { Defect, describeThrown, ToolError } from "../domain/errors.js";
 import type { Json, JsonObject } from "../domain/json.js";
 import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
-import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import { NOT_EXECUTED, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { NamedStep, Outcome } from "../ports/step-scope.js";
 import type { ToolContext } from "../ports/tool-provider.js";
 import type { Runnable } from "./tool-preparation.js";
@@ -18,17 +18,28 @@ export type Execution = {
   readonly endedAt?: number | undefined;
 };
 
+/** A step that runs one call. After `end` the tool may go on, and nothing of it is told. */
+export type ToolStep = NamedStep<Execution> & { readonly end: () => void };
+
 /** The step that runs one call; its value is an `Execution`, whatever the tool does (U3). */
-export function toolStep(run: TurnRun, runnable: Runnable): NamedStep<Execution> {
-  return { name: `tool#${run.round}.${runnable.order}`, run: () => execute(run, runnable) };
+export function toolStep(run: TurnRun, runnable: Runnable): ToolStep {
+  const telling = { live: true };
+  return {
+    name: `tool#${run.round}.${runnable.order}`,
+    run: () => execute(run, runnable, telling),
+    end: () => {
+      telling.live = false;
+    },
+  };
 }
 
-async function execute(run: TurnRun, runnable: Runnable): Promise<Execution> {
+async function execute(run: TurnRun, runnable: Runnable, telling: { readonly live: boolean }): Promise<Execution> {
+  // A call that waited for a free place does not begin after an abort.
+  if (run.signal.aborted) return { result: errorResult(NOT_EXECUTED), outcome: "not-started" };
   const { runtime, calls, settings } = run.wiring;
   const { invocation, entry, call } = runnable;
-  let live = true;
   const progress = (partial: Json): void => {
-    if (live) run.bus.publish("toolCallProgress", { callId: call.id, partial: adoptJson(partial) });
+    if (telling.live) run.bus.publish("toolCallProgress", { callId: call.id, partial: adoptJson(partial) });
   };
   run.bus.publish("toolCallStarted", { invocation });
   const startedAt = runtime.now();
@@ -42,8 +53,6 @@ async function execute(run: TurnRun, runnable: Runnable): Promise<Execution> {
   } catch (error) {
     if (Defect.is(error)) throw error;
     return { ...thrown(run, error), startedAt, endedAt: runtime.now() };
-  } finally {
-    live = false;
   }
 }
 

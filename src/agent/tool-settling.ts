@@ -1,4 +1,4 @@
-import { adopt } from "../domain/adopt.js";
+import { adopt, adoptOwn } from "../domain/adopt.js";
 import { describeThrown, ToolError } from "../domain/errors.js";
 import { type ToolMessage, toolResultMessage } from "../domain/message.js";
 import type { StageOf, StageOutcome } from "../domain/stage.js";
@@ -6,7 +6,7 @@ import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import type { Settling } from "../ports/step-scope.js";
 import type { HookFailure } from "./stages.js";
-import { hookContext, type PlacedCall, type Runnable } from "./tool-preparation.js";
+import { hookContext, ownHooks, type PlacedCall, type Runnable } from "./tool-preparation.js";
 import type { Execution } from "./tool-runner.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -37,12 +37,12 @@ export class BatchSettler {
   async settle(ended: EndedCall): Promise<Settling> {
     const run = this.#run;
     run.now = Math.max(run.now, ended.execution.endedAt ?? run.now);
-    const result = await this.#afterHooks(ended);
+    const result = adopt(await this.#afterHooks(ended), "tool result");
     const exchange = exchangeOf(run, ended, result);
     this.exchanges.push(exchange);
     run.exchanges.push(exchange);
     const body = toolResultMessage(exchange.call, result, exchange.outcome);
-    const stored = this.#store(run.stamp(body) as ToolMessage);
+    const stored = this.#store(adoptOwn({ ...body, id: run.nextMessageId(), at: run.now } as ToolMessage));
     const before = this.#published;
     const done = this.#publish(before, stored, exchange, ended.entered);
     this.#published = done.catch(() => undefined);
@@ -69,7 +69,8 @@ export class BatchSettler {
     const run = this.#run;
     let { result, error } = ended.execution;
     const { runnable } = ended;
-    if (runnable !== undefined && error === undefined) ({ result, error } = await this.#ownAfter(runnable, result));
+    if (runnable !== undefined && error === undefined && ended.execution.outcome !== "not-started")
+      ({ result, error } = await this.#ownAfter(runnable, result));
     if (error !== undefined && run.stages.has("toolError")) result = await this.#toolError(ended, error, result);
     if (!run.stages.has("afterTool")) return result;
     const stage: StageOf<"afterTool"> = {
@@ -124,11 +125,13 @@ export class BatchSettler {
     result: ToolResult,
   ): Promise<{ result: ToolResult; error: ToolError | undefined }> {
     const run = this.#run;
-    const own = runnable.entry.provider.hooks?.(runnable.entry.def.name)?.afterExecute;
-    if (own === undefined) return { result, error: undefined };
-    const { invocation, call } = runnable;
+    const { invocation, call, entry } = runnable;
+    if (entry.provider.hooks === undefined) return { result, error: undefined };
     const input = { args: invocation.executedInput, call, result };
-    const outcome = await run.scope.bounded(async () => own(input, hookContext(run, runnable)), run.hookTimeoutMs);
+    const outcome = await run.scope.bounded(
+      async () => ownHooks(entry)?.afterExecute?.(input, hookContext(run, runnable)),
+      run.hookTimeoutMs,
+    );
     if (!outcome.ok) {
       const error = new ToolError("invocation-failed", describeThrown(outcome.error), { cause: outcome.error });
       return { result: adopt(errorResult(error.message), "tool result"), error };
@@ -153,6 +156,7 @@ async function settled(
 function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExchange {
   const { call, order, executionId, execution, runnable } = ended;
   const { outcome, startedAt, endedAt } = execution;
+  const started = runnable !== undefined && outcome !== "not-started";
   return Object.freeze({
     executionId,
     sourceOrder: order,
@@ -162,9 +166,9 @@ function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExc
     executionMode: runnable?.invocation.executionMode ?? "parallel",
     call,
     outcome,
-    cancellationRequested: runnable !== undefined && run.signal.aborted,
+    cancellationRequested: started && run.signal.aborted,
     result,
-    ...(runnable === undefined ? undefined : { executedInput: runnable.invocation.executedInput }),
+    ...(started ? { executedInput: runnable.invocation.executedInput } : undefined),
     ...(startedAt === undefined ? undefined : { startedAt }),
     ...(endedAt === undefined ? undefined : { endedAt }),
   });

@@ -67,12 +67,12 @@ export function providerLabel(provider: ToolProvider): string {
   return provider.name === undefined ? "a tool provider without a name" : safeLabel(provider.name);
 }
 
-/** Lists providers, and makes the table anew only when a list is another than the time before. */
+/** The table of an agent, and whether a provider said that its list changed. */
 export class ToolLister {
   /** Raised whenever a provider says that its list changed. */
   version = 0;
   #last: readonly Listing[] = [];
-  #table: ToolTable = { defs: [], byName: new Map() };
+  #table: ToolTable = toolTable([]);
 
   /** Hears of changes from now on. Returns how to stop. */
   watch(providers: readonly ToolProvider[]): () => void {
@@ -82,40 +82,47 @@ export class ToolLister {
     };
   }
 
-  /** Throws `CompositionError` for a collision, and an Error naming the provider for one that fails to list and is not optional (U8). */
-  async list(
-    providers: readonly ToolProvider[],
-    context: ListContext,
-    secondary: (failure: SecondaryFailure) => void,
-  ): Promise<ToolTable> {
-    const listings: Listing[] = [];
-    for (const provider of providers) {
-      const defs = await listOne(provider, context, secondary);
-      if (defs !== undefined) listings.push({ provider, defs });
-    }
-    if (!sameListings(listings, this.#last)) {
-      this.#table = toolTable(listings);
-      this.#last = listings.map(({ provider, defs }) => ({ provider, defs: [...defs] }));
-    }
-    return this.#table;
+  /** The table of what providers listed; made anew only when a list is another than the time before. Throws `CompositionError`. */
+  table(listings: readonly Listing[]): ToolTable {
+    if (sameListings(listings, this.#last)) return this.#table;
+    const table = toolTable(listings);
+    this.#table = table;
+    this.#last = listings.map(({ provider, defs }) => ({ provider, defs: [...defs] }));
+    return table;
   }
 }
 
-async function listOne(
-  provider: ToolProvider,
+/** What each provider lists, null for an optional one that failed. Rejects with an Error naming the one that failed and is not optional (U8). */
+export async function listTools(
+  providers: readonly ToolProvider[],
   context: ListContext,
   secondary: (failure: SecondaryFailure) => void,
-): Promise<readonly ToolDef[] | undefined> {
-  try {
-    const listed = provider.listTools(context);
-    return isThenable(listed) ? await listed : listed;
-  } catch (error) {
-    if (Defect.is(error)) throw error;
-    if (provider.optional !== true)
-      throw new Error(`${providerLabel(provider)} could not list its tools`, { cause: error });
-    secondary({ stage: "tools", operation: `list ${providerLabel(provider)}`, errorCategory: errorCategory(error) });
-    return undefined;
+): Promise<(readonly ToolDef[] | null)[]> {
+  const lists: (readonly ToolDef[] | null)[] = [];
+  for (const provider of providers) {
+    try {
+      const listed = provider.listTools(context);
+      lists.push(isThenable(listed) ? await listed : listed);
+    } catch (error) {
+      if (Defect.is(error)) throw error;
+      if (provider.optional !== true)
+        throw new Error(`${providerLabel(provider)} could not list its tools`, { cause: error });
+      secondary({ stage: "tools", operation: `list ${providerLabel(provider)}`, errorCategory: errorCategory(error) });
+      lists.push(null);
+    }
   }
+  return lists;
+}
+
+/** Pairs what was listed with who listed it. */
+export function listingsOf(
+  providers: readonly ToolProvider[],
+  lists: readonly (readonly ToolDef[] | null)[],
+): Listing[] {
+  return providers.flatMap((provider, i) => {
+    const defs = lists[i];
+    return defs === null || defs === undefined ? [] : [{ provider, defs }];
+  });
 }
 
 function sameListings(a: readonly Listing[], b: readonly Listing[]): boolean {

@@ -54,7 +54,7 @@ export class TurnRun implements TurnView {
   readonly exchanges: ToolExchange[] = [];
   readonly deferred: DeferredCall[] = [];
   /** Compressors that did not help; not asked again in this turn (C1). */
-  readonly idleCompressors = new Set<Compressor>();
+  readonly idleCompressors: Compressor[] = [];
   sessionId: string;
   round = 0;
   system = "";
@@ -146,8 +146,12 @@ export class TurnRun implements TurnView {
   }
 
   /** Runs what hooks left for the end of a request or round, the last one first; a throw is secondary. */
-  async settle(what: "request" | "round"): Promise<void> {
+  settle(what: "request" | "round"): Promise<void> | undefined {
     const list = what === "request" ? this.#settledRequest : this.#settledRound;
+    return list.length === 0 ? undefined : this.#settleAll(list);
+  }
+
+  async #settleAll(list: (() => Awaitable<void>)[]): Promise<void> {
     while (list.length > 0) {
       const fn = list.pop() as () => Awaitable<void>;
       try {

@@ -1,13 +1,13 @@
 import { AgentError, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
-import { SESSION_KEYS } from "../domain/session.js";
+import { type Revision, SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { Conversation } from "./conversation.js";
 import type { SessionHost } from "./session-host.js";
 import { KeepingWriter, RoundWriter, type Writer } from "./session-writer.js";
 import type { Settings } from "./settings.js";
-import type { StoreBounds } from "./stores.js";
+import { storeError } from "./stores.js";
 import type { TurnControl } from "./turn-control.js";
 
 /** What the sessions of one turn need. */
@@ -36,19 +36,15 @@ export class TurnSessions {
     this.#options = options;
   }
 
-  /** The stores' bounds, for what a turn does beside its writer. */
-  get bounds(): StoreBounds {
-    return { scope: this.#options.scope, timeoutMs: this.#options.settings.limits.storeTimeoutMs };
-  }
-
   get host(): SessionHost {
     return this.#options.host;
   }
 
-  /** Takes the session's lock in turn (T1). Rejects soon after an abort; a busy session is refused where the config says so. */
+  /** Takes the session's lock in turn (T1). Without it after an abort; a busy session is refused where the config says so. */
   async lock(id: string): Promise<void> {
     const { host, scope, settings } = this.#options;
-    if (host.locks.isHeld(id) && settings.onBusy === "refuse") throw busy(id);
+    if (!host.locks.isHeld(id)) return void this.#locks.push(host.locks.take(id));
+    if (settings.onBusy === "refuse") throw busy(id);
     const ticket = host.locks.acquire(id);
     const outcome = await scope.bounded(() => ticket);
     if (outcome.ok) this.#locks.push(outcome.value);
@@ -57,19 +53,12 @@ export class TurnSessions {
 
   /** Reads the session, and waits for or refuses one that another turn holds (S2). Settles soon after an abort. */
   async load(conversation: Conversation): Promise<void> {
-    const { scope } = this.#options;
-    const name = this.#loads === 0 ? "load" : `load#${this.#loads}`;
-    this.#loads += 1;
-    const outcome = await scope.step(name, async () => {
+    await this.#read(conversation);
+    while (this.#heldElsewhere(conversation)) {
+      await this.#pause();
+      if (this.#options.control.signal.aborted) return;
       await this.#read(conversation);
-      while (this.#heldElsewhere(conversation)) {
-        await this.#pause();
-        if (this.#options.control.signal.aborted) break;
-        await this.#read(conversation);
-      }
-      return { revision: conversation.revision, count: conversation.count };
-    });
-    if (!outcome.ok) throw outcome.error;
+    }
     const target = conversation.metadata[SESSION_KEYS.redirectedTo];
     if (typeof target !== "string" || this.#options.fork) return;
     throw new AgentError("session", `session ${safeLabel(conversation.id)} goes on in ${safeLabel(target)}`);
@@ -100,9 +89,24 @@ export class TurnSessions {
     for (const unlock of this.#locks) unlock();
   }
 
+  /** What was read is recorded by revision and count: a replay, which does not run the step again, reads anew and keeps that much. */
   async #read(conversation: Conversation): Promise<void> {
-    const known = conversation.revision === 0 ? undefined : conversation.revision;
-    conversation.take(await this.#options.host.stores.load(conversation.id, known, this.bounds));
+    const { host, scope, settings } = this.#options;
+    const timeoutMs = settings.limits.storeTimeoutMs;
+    const name = this.#loads === 0 ? "load" : `load#${this.#loads}`;
+    this.#loads += 1;
+    const read = async (): Promise<{ readonly revision: Revision; readonly count: number }> => {
+      const known = conversation.revision === 0 ? undefined : conversation.revision;
+      conversation.take(await host.stores.load(conversation.id, known));
+      return { revision: conversation.revision, count: conversation.count };
+    };
+    const outcome = await scope.step(name, read, { timeoutMs });
+    if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
+    const { revision, count } = outcome.value;
+    if (conversation.revision === revision) return;
+    const again = await scope.bounded(() => host.stores.load(conversation.id, undefined), timeoutMs);
+    if (!again.ok) throw storeError("load", conversation.id, again.error);
+    conversation.take({ ...again.value, messages: again.value.messages.slice(0, count), revision });
   }
 
   #heldElsewhere(conversation: Conversation): boolean {

@@ -37,6 +37,15 @@ export function adopt<T extends object>(value: T, place: string): T {
   return copyObject(value, { nodes: 0, text: 0, freeze: true, place, path: [] }, 0) as T;
 }
 
+/**
+ * Freezes and marks an object of our own making whose fields are adopted or frozen already: a message from adopted parts, at the cost
+ * of its own fields. The object itself is changed, not copied; the caller vouches for what is in it.
+ */
+export function adoptOwn<T extends object>(value: T): T {
+  new Stamp(value);
+  return Object.freeze(value);
+}
+
 /** True for a value that `adopt` returned. */
 export function isAdopted(value: object): boolean {
   return Stamp.has(value);

@@ -26,7 +26,7 @@ export abstract class EnneadError<K extends string = string> extends Error {
 
   /** True for a typed error of any copy of the package. */
   static is(value: unknown): value is EnneadError {
-    return typeof value === "object" && value !== null && BRAND in value;
+    return isBranded(value, BRAND);
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -37,6 +37,16 @@ export abstract class EnneadError<K extends string = string> extends Error {
 
   toJSON(): ErrorJson {
     return { name: this.name, kind: this.kind, message: this.message };
+  }
+}
+
+/** Anything may be thrown, a proxy that can no longer be asked included. */
+function isBranded(value: unknown, brand: symbol): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return brand in value;
+  } catch {
+    return false;
   }
 }
 
@@ -204,7 +214,7 @@ export class Defect extends Error {
 
   /** True for a defect of any copy of the package. */
   static is(value: unknown): value is Defect {
-    return typeof value === "object" && value !== null && DEFECT in value;
+    return isBranded(value, DEFECT);
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

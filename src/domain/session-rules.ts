@@ -73,9 +73,11 @@ export function storable<T extends object>(value: T, place: string): T {
 
 /** A new frozen object: `current` without the keys of `unset`, then with those of `set`. Keys not named keep value and place. */
 export function patchMetadata(current: JsonObject, set: JsonObject = {}, unset: readonly string[] = []): JsonObject {
-  const patched: Record<string, Json> = { ...current };
-  for (const key of unset) delete patched[key];
-  for (const [key, value] of Object.entries(set)) setOwn(patched, key, value);
+  const patched: Record<string, Json> = {};
+  for (const key of Object.keys(current)) {
+    if (!unset.includes(key)) setOwn(patched, key, current[key] as Json);
+  }
+  for (const key of Object.keys(set)) setOwn(patched, key, set[key] as Json);
   return Object.freeze(patched);
 }
 

@@ -1,4 +1,4 @@
-import { adopt, isAdopted } from "./adopt.js";
+import { adopt, adoptOwn, isAdopted } from "./adopt.js";
 import { toContent } from "./content.js";
 import { isJsonObject } from "./json.js";
 import type { AgentMessage, MessageInput } from "./message.js";
@@ -19,7 +19,9 @@ export function stampMessage(input: AgentMessage | MessageInput, id: string, at:
     message["id"] = id;
     message["at"] = at;
   }
-  return adopt(message, place) as unknown as AgentMessage;
+  // A body that was adopted before and needed no change is shared, not copied again.
+  const shared = isAdopted(input) && message["content"] === Reflect.get(input, "content");
+  return (shared ? adoptOwn(message) : adopt(message, place)) as unknown as AgentMessage;
 }
 
 function checkShape(message: Record<string, unknown>, place: string): void {

@@ -55,8 +55,15 @@ function pair(messages: readonly AgentMessage[]): Pairing {
   return { groups, owned };
 }
 
+function needsPairing(message: AgentMessage): boolean {
+  return (
+    message.role === "tool" || (message.role === "assistant" && message.parts.some((part) => part.type === "toolCall"))
+  );
+}
+
 /** The same messages with each result right after its call's message, in the order of the calls; results without a call stay where they are. */
 export function orderResults(messages: readonly AgentMessage[]): AgentMessage[] {
+  if (!messages.some(needsPairing)) return messages.slice();
   const { groups, owned } = pair(messages);
   const ordered: AgentMessage[] = [];
   messages.forEach((message, index) => {
@@ -69,6 +76,7 @@ export function orderResults(messages: readonly AgentMessage[]): AgentMessage[] 
 
 /** Every call without a result, in order. */
 export function openCalls(messages: readonly AgentMessage[]): OpenCall[] {
+  if (!messages.some(needsPairing)) return [];
   const open: OpenCall[] = [];
   for (const group of pair(messages).groups.values()) {
     group.calls.forEach((call, order) => {
@@ -121,7 +129,7 @@ function checkGroup(
  * shared. May be applied piecewise where each piece answers its own calls.
  */
 export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
-  const { groups } = pair(messages);
+  const groups = messages.some(needsPairing) ? pair(messages).groups : NO_GROUPS;
   const view: AgentMessage[] = [];
   messages.forEach((message, index) => {
     if (!isMessage(message)) return void view.push(message);
@@ -136,6 +144,8 @@ export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
   });
   return view;
 }
+
+const NO_GROUPS: ReadonlyMap<number, Group> = new Map();
 
 function textOnly(message: AssistantMessage): AssistantMessage {
   const parts = message.parts.filter((part) => part.type === "text" && part.text !== "");

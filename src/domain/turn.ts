@@ -79,10 +79,22 @@ export function withModelCall(turn: Turn, usage: Usage | undefined): Turn {
   };
 }
 
-/** Closes the open calls: each has its exchange or is deferred. */
-export function withResults(turn: Turn, exchanges: readonly ToolExchange[], deferred: number): Turn {
-  const ran = exchanges.filter((exchange) => exchange.outcome !== "not-started").length;
-  return { ...turn, batches: turn.batches + 1, toolCalls: turn.toolCalls + ran, open: [], exchanges, deferred };
+/** Takes what became of a batch. Calls that are neither settled nor deferred, because the batch broke off, stay open. */
+export function withResults(
+  turn: Turn,
+  batch: {
+    readonly exchanges: readonly ToolExchange[];
+    readonly deferred: number;
+    readonly open: readonly ToolCall[];
+  },
+): Turn {
+  const ran = batch.exchanges.filter((exchange) => exchange.outcome !== "not-started").length;
+  return { ...turn, ...batch, batches: turn.batches + 1, toolCalls: turn.toolCalls + ran };
+}
+
+/** Closes open calls of a turn that ends; no batch was run. */
+export function withNoneOpen(turn: Turn): Turn {
+  return { ...turn, open: [] };
 }
 
 /** Records a wish to end; an earlier one of the same kind stays. */

@@ -7,8 +7,8 @@ export type StepContext = { readonly signal: AbortSignal; readonly attempt: numb
 /** A step of a wave. */
 export type NamedStep<T> = { readonly name: string; readonly run: (context: StepContext) => Promise<T> };
 
-/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. */
-export type StepOptions = { readonly keep?: boolean | undefined };
+/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `timeoutMs`: settles with an error after that time. */
+export type StepOptions = { readonly keep?: boolean | undefined; readonly timeoutMs?: number | undefined };
 
 /** A settled step may still have a write on its way: `done` settles when its result is stored and published. */
 export type Settling = { readonly done: Promise<void> };
