@@ -4,7 +4,6 @@ import { type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin, type Turn, withEnding, withRound } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
-import { asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
 import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
 import { openTurn, resolveTools } from "./open-turn.js";

@@ -10,7 +10,6 @@ import {
 } from "../domain/stage.js";
 import type { HookEntry, HookIndex } from "./hook-index.js";
 import { isWhole } from "./outcome-check.js";
-import { isWhole } from "./outcome-check.js";
 import { applyPatch, copyStage } from "./stage-patch.js";
 import { isThenable } from "./observers.js";
 import { type ContextExtras, HookStageContext, type TurnView } from "./stage-context.js";

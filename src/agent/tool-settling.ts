@@ -157,7 +157,6 @@ function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExc
   const { call, order, executionId, execution, runnable } = ended;
   const { outcome, startedAt, endedAt } = execution;
   const started = runnable !== undefined && outcome !== "not-started";
-  const started = runnable !== undefined && outcome !== "not-started";
   return Object.freeze({
     executionId,
     sourceOrder: order,
