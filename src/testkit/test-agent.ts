@@ -45,7 +45,7 @@ export type TestAgentOptions = {
   readonly runtime?: Runtime | undefined;
 };
 
-/** An agent with the fakes it is made of. `await using` shuts it down. */
+/** An agent with the fakes it is made of. `await using` shuts it down, and moves the virtual clock so that turns still running are aborted. */
 export type TestAgent = {
   readonly agent: Agent;
   readonly model: ScriptedModel;
@@ -60,6 +60,8 @@ export type TestAgent = {
   assertDone(): void;
   [Symbol.asyncDispose](): Promise<void>;
 };
+
+const CLOSING_MS = 60_000;
 
 /** An agent of fakes in one line: `await testAgent({ script: [stopResponse("hi")] })`. */
 export async function testAgent(options: TestAgentOptions = {}): Promise<TestAgent> {
@@ -95,7 +97,13 @@ export async function testAgent(options: TestAgentOptions = {}): Promise<TestAge
     assertDone() {
       for (const fake of [model, tools, observer, sessions]) fake.assertDone();
     },
-    [Symbol.asyncDispose]: () => agent.shutdown(),
+    async [Symbol.asyncDispose]() {
+      const closing = agent.shutdown();
+      closing.catch(() => undefined);
+      // A turn that a failed test left behind is drained, then aborted: both take virtual time.
+      await runtime.advance(CLOSING_MS);
+      await closing;
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { AgentError, Defect, ModelError } from "../../src/domain/errors.js";
 import type { TurnEvent } from "../../src/domain/event.js";
 import type { Compressor } from "../../src/ports/compressor.js";
+import type { PipelineHook } from "../../src/ports/hook.js";
 import type { Observer } from "../../src/ports/observer.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
 import type { ToolProvider } from "../../src/ports/tool-provider.js";
@@ -157,6 +158,11 @@ const defect = new Defect("a mistake in a test");
 const raise = (): never => {
   throw defect;
 };
+const leaving = (fn: () => void): PipelineHook => ({
+  name: "leaving",
+  stages: ["beforeContext"],
+  onStage: (_, context) => context.onSettled(fn),
+});
 const inner = new RecordingSessionStore();
 const brokenStore: SessionStore = {
   load: (id) => inner.load(id),
@@ -171,6 +177,7 @@ const sources: readonly (readonly [string, () => TestAgentOptions])[] = [
   ["a tool", () => ({ script, tools: { weather: toolOutcome.throws(defect) } })],
   ["an observer", () => ({ script, tools, observers: [new RecordingObserver().throwOn("roundStarted", defect)] })],
   ["a compressor", () => ({ script, tools, compressors: [brokenCompressor] })],
+  ["what a hook left for the end of the round", () => ({ script, tools, hooks: [leaving(raise)] })],
   ["a store", () => ({ script, tools, sessions: [brokenStore] })],
   ...(
     [

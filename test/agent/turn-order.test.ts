@@ -45,6 +45,13 @@ test("turns on one session run one after the other, in the order in which they w
   expect(turnIds).toEqual(turnIds.toSorted((a, b) => turnIds.indexOf(a) - turnIds.indexOf(b)));
 });
 
+test("a turn that was started comes before one that was run after it (T1, T8)", async () => {
+  await using t = await testAgent({ script: [stopResponse("one"), stopResponse("two")] });
+  const first = t.agent.startTurn("a", "s");
+  const second = t.agent.runTurn("b", "s");
+  expect([(await first.result).text, (await second).text]).toEqual(["one", "two"]);
+});
+
 test("a turn that fails lets the next one on its session run (T1)", async () => {
   await using t = await testAgent({ script: [modelStep.fail(new ModelError("auth", "no key")), stopResponse("two")] });
   const [first, second] = [t.agent.runTurn("a", "s"), t.agent.runTurn("b", "s")];

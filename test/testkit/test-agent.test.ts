@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   commandDef,
+  modelStep,
   RecordingCommands,
   RecordingCompressor,
   RecordingHook,
@@ -70,4 +71,14 @@ test("the other ports take fakes too, and the end of the scope shuts the agent d
   expect(memory.ops).toHaveLength(1);
   lifecycle.assertDone();
   expect(lifecycle.calls).toEqual(["start", "shutdown"]);
+});
+
+test("the end of the scope also ends a turn that still runs, in virtual time", async () => {
+  let running: Promise<unknown> | undefined;
+  {
+    await using t = await testAgent({ script: [modelStep.hang()] });
+    running = t.agent.runTurn("hi", "s");
+    await t.runtime.advance(0);
+  }
+  expect(await running).toMatchObject({ status: "aborted" });
 });
