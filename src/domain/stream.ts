@@ -1,9 +1,8 @@
-import { parseArguments } from "./call-arguments.js";
+import { CallAssembly, type CallBlock, callPart } from "./call-assembly.js";
 import { ModelError } from "./errors.js";
-import type { AssistantPart, ProviderData, ToolCallPart } from "./message.js";
+import type { AssistantPart, ProviderData } from "./message.js";
 import type { ModelResponse } from "./model.js";
-import type { FinishChunk, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta } from "./stream-chunk.js";
-import type { MalformedArguments } from "./tool.js";
+import type { FinishChunk, ReasoningDelta, StreamChunk, TextDelta } from "./stream-chunk.js";
 import { unreachable } from "./unreachable.js";
 import { mergeUsage, type Usage } from "./usage.js";
 
@@ -18,20 +17,6 @@ type TextBlock = {
   redacted: boolean;
   providerData: ProviderData | undefined;
 };
-type CallBlock = {
-  readonly type: "toolCall";
-  readonly index: number;
-  id: string | undefined;
-  name: string;
-  raw: string;
-  /** The newest piece of `raw`: looking at it does not join the pieces. */
-  tail: string;
-  guesses: number;
-  providerData: ProviderData | undefined;
-};
-
-/** How often one call's arguments are parsed early to see whether they are complete; bounds the cost of hostile streams. */
-const MAX_GUESSES = 8;
 
 /**
  * Folds the chunks of one model call into its response. `push` costs the length of its chunk whatever came before: strings grow by
@@ -43,9 +28,7 @@ export class StreamAccumulator {
   #last: TextBlock | CallBlock | undefined;
   #texts = new Map<number, TextBlock>();
   #reasonings = new Map<number, TextBlock>();
-  #callAt = new Map<number, CallBlock>();
-  #callOf = new Map<string, CallBlock>();
-  #call: CallBlock | undefined;
+  #calls = new CallAssembly();
   #usage: Usage | undefined;
   #finish: FinishChunk | undefined;
 
@@ -56,7 +39,7 @@ export class StreamAccumulator {
       case "reasoningDelta":
         return this.#pushText(chunk);
       case "toolCallDelta":
-        return this.#pushCall(chunk);
+        return this.#open(this.#calls.push(chunk));
       case "usage":
         this.#usage = mergeUsage(this.#usage, chunk.usage);
         return;
@@ -83,7 +66,7 @@ export class StreamAccumulator {
     return this.#response(finish);
   }
 
-  /** The response so far, without throwing and without parsing: equal to `toResponse({malformed: "mark"})` once the stream finished. */
+  /** The response so far; never throws, and parses nothing before the finish. Equal to `toResponse({malformed: "mark"})` once the stream finished. */
   partial(): PartialResponse {
     return this.#finish === undefined ? this.#soFar() : this.#response(this.#finish);
   }
@@ -139,63 +122,14 @@ export class StreamAccumulator {
     if (old !== undefined) return old;
     const block: TextBlock = { type, part, text: "", signature: undefined, redacted: false, providerData: undefined };
     if (part !== undefined) known.set(part, block);
-    this.#blocks.push(block);
-    this.#last = block;
+    this.#open(block);
     return block;
   }
 
-  #pushCall(chunk: ToolCallDelta): void {
-    const id = chunk.id === "" ? undefined : chunk.id;
-    const name = chunk.name === "" ? undefined : chunk.name;
-    const piece = chunk.argumentsDelta ?? "";
-    const call = this.#findCall(chunk.index, id, name, piece) ?? this.#openCall(chunk.index);
-    this.#call = call;
-    if (call.id === undefined && id !== undefined) {
-      call.id = id;
-      this.#callOf.set(id, call);
-    }
-    if (name !== undefined && name !== call.name) call.name += name;
-    if (piece !== "") {
-      call.raw += piece;
-      call.tail = piece;
-    }
-    if (chunk.providerData !== undefined) call.providerData = chunk.providerData;
-  }
-
-  /** The call a delta continues; undefined where it opens one. */
-  #findCall(index: number, id: string | undefined, name: string | undefined, piece: string): CallBlock | undefined {
-    const current = this.#call;
-    if (id === undefined && name === undefined && current?.index === index) return current;
-    let call = this.#callAt.get(index);
-    if (call === undefined) {
-      // Some servers send a call's header and its arguments under different indexes.
-      if (name !== undefined) return undefined;
-      return id === undefined ? this.#call : this.#callOf.get(id);
-    }
-    if (id !== undefined && call.id !== undefined && call.id !== id) {
-      const known = this.#callOf.get(id);
-      // Some servers make up an id for every delta: more arguments for arguments that are not complete are no new call.
-      if (known?.index !== index) return name === undefined && piece !== "" && !isComplete(call) ? call : undefined;
-      call = known;
-    }
-    return name !== undefined && opensAnother(call, name, piece) ? undefined : call;
-  }
-
-  #openCall(index: number): CallBlock {
-    const call: CallBlock = {
-      type: "toolCall",
-      index,
-      id: undefined,
-      name: "",
-      raw: "",
-      tail: "",
-      guesses: 0,
-      providerData: undefined,
-    };
-    this.#callAt.set(index, call);
-    this.#blocks.push(call);
-    this.#last = call;
-    return call;
+  #open(block: TextBlock | CallBlock | undefined): void {
+    if (block === undefined) return;
+    this.#blocks.push(block);
+    this.#last = block;
   }
 
   #reset(): void {
@@ -203,9 +137,7 @@ export class StreamAccumulator {
     this.#last = undefined;
     this.#texts.clear();
     this.#reasonings.clear();
-    this.#callAt.clear();
-    this.#callOf.clear();
-    this.#call = undefined;
+    this.#calls = new CallAssembly();
     this.#usage = undefined;
     this.#finish = undefined;
   }
@@ -213,17 +145,6 @@ export class StreamAccumulator {
 
 function withUsage(usage: Usage | undefined): { readonly usage?: Usage } {
   return usage === undefined ? {} : { usage };
-}
-
-/** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
-function opensAnother(call: CallBlock, name: string, piece: string): boolean {
-  return (name !== call.name || piece.trimStart().startsWith("{")) && isComplete(call);
-}
-
-function isComplete(call: CallBlock): boolean {
-  if (call.guesses === MAX_GUESSES || !call.tail.trimEnd().endsWith("}")) return false;
-  call.guesses += 1;
-  return parseArguments(call.raw).ok;
 }
 
 /** Nothing for a block that stayed empty. */
@@ -245,25 +166,4 @@ function textPart(block: TextBlock): AssistantPart | undefined {
     default:
       return unreachable(type);
   }
-}
-
-function callPart(block: CallBlock, finish: FinishChunk | undefined): ToolCallPart {
-  const call = { type: "toolCall", id: block.id ?? `call_${block.index}`, name: block.name } as const;
-  const extras = block.providerData === undefined ? undefined : { providerData: block.providerData };
-  const parsed = parseCall(block, finish);
-  if ("reason" in parsed) return { ...call, arguments: {}, malformed: parsed, ...extras };
-  return { ...call, ...parsed, ...extras };
-}
-
-function parseCall(
-  block: CallBlock,
-  finish: FinishChunk | undefined,
-): MalformedArguments | Pick<ToolCallPart, "arguments" | "raw"> {
-  const { raw, name } = block;
-  if (finish === undefined) return { raw, reason: "the stream has not reached the end of the call" };
-  if (name === "") return { raw, reason: "the call has no name" };
-  const cut = finish.reason === "length" && raw.trim() === "";
-  const parsed = cut ? ({ ok: false, reason: "the arguments were cut off" } as const) : parseArguments(raw);
-  if (!parsed.ok) return { raw, reason: parsed.reason };
-  return parsed.raw === undefined ? { arguments: parsed.value } : { arguments: parsed.value, raw: parsed.raw };
 }

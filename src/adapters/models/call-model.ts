@@ -1,16 +1,15 @@
-import { Defect, EnneadError, ModelError } from "../../domain/errors.js";
+import { ModelError } from "../../domain/errors.js";
 import type { ModelResponse } from "../../domain/model.js";
-import { safeLabel } from "../../domain/safe-label.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../ports/model.js";
-import { type Endpoint, withoutSecrets } from "./endpoint.js";
-import { httpFailure, requestIdOf } from "./http-errors.js";
-import { ModelFailure } from "./model-failure.js";
-import { toolNamedIn } from "./provider-complaint.js";
+import type { Endpoint } from "./endpoint.js";
+import { httpFailure } from "./http-errors.js";
+import type { ModelFailure } from "./model-failure.js";
 import { readText } from "./read-text.js";
 import { type BodySink, ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
+import { toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";
 
 /** Reads a provider's body into chunks; throws `ModelFailure`. */
@@ -78,7 +77,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     const decoder = await readReply(call, response, watch, accumulator);
     return finished(call, accumulator, decoder.model);
   } catch (error) {
-    throw toModelError(error, call, accumulator, { secrets, headers });
+    throw toModelError(error, { ...call, secrets, headers, soFar: accumulator.partial() });
   } finally {
     watch.close();
   }
@@ -156,32 +155,4 @@ function finished(call: ModelCall, accumulator: StreamAccumulator, model: string
     part.type === "toolCall" ? { ...part, name: call.names.fromWire(part.name) } : part,
   );
   return { ...response, parts, provider: call.provider, ...(model === undefined ? undefined : { model }) };
-}
-
-function toModelError(
-  error: unknown,
-  call: ModelCall,
-  accumulator: StreamAccumulator,
-  context: { readonly secrets: readonly string[]; readonly headers: Headers | undefined },
-): Error {
-  if (EnneadError.is(error) || (error instanceof Error && Defect.is(error))) return error;
-  const { parts, usage } = accumulator.partial();
-  const known = { provider: call.provider, usage, partial: parts.length === 0 ? undefined : parts };
-  if (!(error instanceof ModelFailure)) {
-    return new ModelError("response-parse", "the reply could not be read", { ...known, cause: error });
-  }
-  const { quote, about, ...details } = error.details;
-  const label = (text: string): string => safeLabel(withoutSecrets(text, context.secrets).replace(/\s+/g, " ").trim());
-  const requestId = details.requestId ?? (context.headers === undefined ? undefined : requestIdOf(context.headers));
-  const toolName = error.kind === "invalid-request" ? toolNamedIn(about, call.toolNames) : undefined;
-  return new ModelError(
-    error.kind,
-    quote === undefined || quote === "" ? error.message : `${error.message}: ${label(quote)}`,
-    {
-      ...known,
-      ...details,
-      requestId: requestId === undefined ? undefined : label(requestId),
-      toolName: toolName === undefined ? undefined : call.names.fromWire(toolName),
-    },
-  );
 }

@@ -19,18 +19,26 @@ export class ToolCallReader {
     const { id, name, piece } = read(entry);
     // An empty object at the start of a streamed call is a placeholder: its arguments follow as text.
     const argumentsDelta = typeof piece === "object" && Object.keys(piece).length === 0 ? undefined : textOf(piece);
-    if (id === undefined && name === undefined && argumentsDelta === undefined) return undefined;
+    if (
+      id === undefined &&
+      name === undefined &&
+      argumentsDelta === undefined &&
+      extraOf(entry).providerData === undefined
+    ) {
+      return undefined;
+    }
     const index = numberOf(fieldOf(entry, "index")) ?? this.#unnumberedIndex(id, name, argumentsDelta);
     if (id !== undefined) this.#indexOf.set(id, index);
     this.#last = index;
     if (name !== undefined) this.#lastName = name;
-    return { type: "toolCallDelta", index, id, name, argumentsDelta };
+    return { type: "toolCallDelta", index, id, name, argumentsDelta, ...extraOf(entry) };
   }
 
   /** One entry of a whole message: always a call of its own, `place` in the list. */
   whole(entry: unknown, place: number): ToolCallDelta {
     const { id, name, piece } = read(entry);
-    return { type: "toolCallDelta", index: place, id: id ?? `call_${place}`, name, argumentsDelta: textOf(piece) };
+    const argumentsDelta = textOf(piece);
+    return { type: "toolCallDelta", index: place, id: id ?? `call_${place}`, name, argumentsDelta, ...extraOf(entry) };
   }
 
   #unnumberedIndex(id: string | undefined, name: string | undefined, piece: string | undefined): number {
@@ -55,6 +63,12 @@ function read(entry: unknown): Entry & { readonly piece: string | object | undef
     name: typeof name === "string" && name !== "" ? name : undefined,
     piece: typeof piece === "object" && piece !== null ? piece : scalar(piece),
   };
+}
+
+/** Thought signatures and the like, which the server wants back with the call. */
+function extraOf(entry: unknown): Pick<ToolCallDelta, "providerData"> {
+  const extra = objectField(entry, "extra_content");
+  return extra === undefined ? {} : { providerData: { extra_content: extra } };
 }
 
 function scalar(piece: unknown): string | undefined {

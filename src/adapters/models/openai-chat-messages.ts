@@ -1,7 +1,8 @@
 import type { Content, ContentSource } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage } from "../../domain/message.js";
-import { decodeJson, encodeJson, textField } from "./wire-json.js";
+import { reasoningFields } from "./openai-chat-reasoning.js";
+import { decodeJson, encodeJson, objectField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
 /** A message or a part of one as JSON of the chat-completions wire. */
@@ -97,7 +98,7 @@ function encodeReply(message: AssistantMessage, context: EncodingContext): WireO
   const calls: WireObject[] = [];
   for (const part of message.parts) {
     if (part.type === "text") text += part.text;
-    else if (part.type === "toolCall") calls.push(encodeCall(part, context.names));
+    else if (part.type === "toolCall") calls.push(encodeCall(part, context.names, isOwn(message, context)));
   }
   if (calls.length === 0) {
     return text.trim() === "" ? undefined : { role: "assistant", content: text, ...nameOf(message.name) };
@@ -111,21 +112,31 @@ function encodeReply(message: AssistantMessage, context: EncodingContext): WireO
   };
 }
 
-/** Thinking models refuse a transcript in which the reasoning that led to a call is missing; others refuse the field. */
-function encodeReasoning(message: AssistantMessage, { provider, echoReasoning }: EncodingContext): WireObject {
-  if (echoReasoning === "never" || (message.provider !== undefined && message.provider !== provider)) return {};
-  let text = "";
-  let field = "reasoning_content";
-  for (const part of message.parts) {
-    if (part.type !== "reasoning" || part.redacted === true) continue;
-    text += part.text;
-    field = textField(part.providerData, "field") ?? field;
-  }
-  return text === "" && echoReasoning === "when-present" ? {} : { [field]: text };
+/** True where data that only the reply's own provider understands may go back with it. */
+function isOwn(message: AssistantMessage, { provider }: EncodingContext): boolean {
+  return message.provider === undefined || message.provider === provider;
 }
 
-function encodeCall(call: ToolCallPart, names: WireNames): WireObject {
-  return { id: call.id, type: "function", function: { name: names.toWire(call.name), arguments: argumentsOf(call) } };
+/** Thinking models refuse a transcript in which the reasoning that led to a call is missing; others refuse the field. */
+function encodeReasoning(message: AssistantMessage, context: EncodingContext): WireObject {
+  if (context.echoReasoning === "never" || !isOwn(message, context)) return {};
+  const parts = message.parts.filter((part) => part.type === "reasoning" && part.redacted !== true);
+  const text = parts.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+  return reasoningFields(
+    text,
+    parts.map((part) => part.providerData),
+    context.echoReasoning === "always",
+  );
+}
+
+function encodeCall(call: ToolCallPart, names: WireNames, own: boolean): WireObject {
+  const extra = own ? objectField(call.providerData, "extra_content") : undefined;
+  return {
+    id: call.id,
+    type: "function",
+    function: { name: names.toWire(call.name), arguments: argumentsOf(call) },
+    ...(extra === undefined ? undefined : { extra_content: extra }),
+  };
 }
 
 /** Always the text of a JSON object: providers refuse a transcript with anything else, for good. */

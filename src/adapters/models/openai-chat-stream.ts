@@ -5,6 +5,7 @@ import { ModelFailure } from "./model-failure.js";
 import { ToolCallReader } from "./openai-chat-calls.js";
 import { replyText } from "./openai-chat-content.js";
 import { failureOf, finishReasonOf } from "./openai-chat-finish.js";
+import { ReasoningReader } from "./openai-chat-reasoning.js";
 import { chatUsage } from "./openai-chat-usage.js";
 import { complaintInStream, complaintOf, plainText } from "./provider-complaint.js";
 import type { BodySink } from "./reply-body.js";
@@ -21,13 +22,13 @@ export class ChatDecoder implements BodySink {
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
   readonly #calls = new ToolCallReader();
+  readonly #reasoning = new ReasoningReader();
   #choice: unknown;
   #finish: string | undefined;
   #isWhole = false;
   #hasOutput = false;
   #hasCalls = false;
   #isRefusal = false;
-  #reasoningField = "";
   #usage = "";
   /** What was skipped because it is no part of the protocol; quoted when the reply turns out to be incomplete. */
   #noise = "";
@@ -70,6 +71,8 @@ export class ChatDecoder implements BodySink {
   /** Emits the finish, or fails where the body ended before the reply did. */
   end(): void {
     if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#incomplete();
+    const details = this.#reasoning.end();
+    if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");
     const isRefusal = this.#isRefusal && (reason === "stop" || reason === "content-filter");
     this.#emit({ type: "finish", reason: isRefusal ? "refusal" : reason, rawReason: this.#finish });
@@ -158,17 +161,11 @@ export class ChatDecoder implements BodySink {
 
   #takeText(source: JsonObject): void {
     const { text, refusal, reasoning, reasoningField } = replyText(source);
-    if (reasoning !== "") this.#takeReasoning(reasoning, reasoningField);
+    if (reasoning !== "") this.#send(this.#reasoning.text(reasoning, reasoningField));
+    this.#reasoning.details(source);
     if (refusal !== "") this.#isRefusal = true;
     if (text !== "") this.#send({ type: "textDelta", text, part: 0 });
     if (refusal !== "") this.#send({ type: "textDelta", text: refusal, part: 0 });
-  }
-
-  /** The field a server sent reasoning in is the one it wants it back in; `reasoning_content` goes without saying. */
-  #takeReasoning(text: string, field: string): void {
-    const isNew = field !== "" && field !== "reasoning_content" && this.#reasoningField !== field;
-    this.#reasoningField = field;
-    this.#send({ type: "reasoningDelta", text, part: 0, ...(isNew ? { providerData: { field } } : undefined) });
   }
 
   #takeCalls(source: JsonObject, isWhole: boolean): void {

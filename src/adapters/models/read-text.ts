@@ -2,7 +2,7 @@ import { ModelFailure } from "./model-failure.js";
 import type { RequestWatch } from "./request-watch.js";
 
 /**
- * Decodes a body as UTF-8 and hands over each piece as it arrives, never half a character. Fails beyond `maxBytes` (after decompression)
+ * Decodes a body as UTF-8 and hands over each piece as it arrives, never half a character, without a BOM in front. Fails beyond `maxBytes` (after decompression)
  * and when the connection breaks before the watch is settled. The body is cancelled however the reading ends.
  */
 export async function readText(
@@ -15,8 +15,7 @@ export async function readText(
   if (reader === undefined) return;
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   watch.onStop(cancel);
-  // A BOM inside a stream is text; the one at its start is the parser's to strip.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const decoder = new TextDecoder();
   let left = maxBytes;
   try {
     for (;;) {

@@ -44,7 +44,7 @@ export class ReplyBody {
   }
 
   #begin(): void {
-    // Trimming also removes a BOM, and the blank lines some servers send while they are busy.
+    // Some servers send blank lines while they are busy.
     this.#text = this.#text.trimStart();
     const first = this.#text.charAt(0);
     if (first === "") return;

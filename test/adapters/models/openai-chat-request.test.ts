@@ -350,6 +350,34 @@ describe("reasoning on the wire", () => {
     expect(await echoed(history(parts))).toMatchObject({ reasoning: "hm", content: "a" });
   });
 
+  it("goes back with the details the server gave, the pieces of each put together", async () => {
+    const detail = (fields: object) =>
+      delta({ reasoning: "x", reasoning_details: [{ type: "reasoning.text", index: 0, ...fields }] });
+    const encrypted = { type: "reasoning.encrypted", index: 1, data: "AB" };
+    const body = [
+      detail({ text: "h" }),
+      detail({ text: "m", signature: "S" }),
+      delta({ reasoning_details: [encrypted] }),
+      STOP,
+    ];
+    await using server = await loopback(pieces(body));
+    const { parts } = await new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl }).chat(request());
+    expect(await echoed(history(parts))).toMatchObject({
+      reasoning: "xx",
+      reasoning_details: [{ type: "reasoning.text", index: 0, text: "hm", signature: "S" }, encrypted],
+    });
+  });
+
+  it("goes back as the signature of a call, to its own provider only", async () => {
+    const extra_content = { google: { thought_signature: "SIG" } };
+    const entry = { index: 0, id: "c1", extra_content, function: { name: "f", arguments: "{}" } };
+    await using server = await loopback(pieces([delta({ tool_calls: [entry] }), delta({}, "tool_calls")]));
+    const { parts } = await new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl }).chat(request());
+    const sentBack = async (fields: object) => (await wire([reply(parts, fields), result("c1")]))[0];
+    expect(await sentBack({})).toMatchObject({ tool_calls: [{ id: "c1", extra_content }] });
+    expect(JSON.stringify(await sentBack({ provider: "another" }))).not.toContain("SIG");
+  });
+
   it("does not go to another provider than its own, nor where it is a cipher", async () => {
     expect(await echoed(history([thought], { provider: "another" }))).not.toHaveProperty("reasoning_content");
     expect(await echoed(history([thought], { provider: "mine" }), { provider: "mine" })).toHaveProperty(

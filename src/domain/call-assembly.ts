@@ -1,0 +1,116 @@
+import { parseArguments } from "./call-arguments.js";
+import type { ProviderData, ToolCallPart } from "./message.js";
+import type { FinishChunk, ToolCallDelta } from "./stream-chunk.js";
+import type { MalformedArguments } from "./tool.js";
+
+/** A call being put together; it grows in place. */
+export type CallBlock = {
+  readonly type: "toolCall";
+  readonly index: number;
+  id: string | undefined;
+  name: string;
+  raw: string;
+  /** The newest piece of `raw`: looking at it does not join the pieces. */
+  tail: string;
+  guesses: number;
+  providerData: ProviderData | undefined;
+};
+
+/** How often one call's arguments are parsed early to see whether they are complete; bounds the cost of hostile streams. */
+const MAX_GUESSES = 8;
+
+/** Sorts the deltas of one stream's tool calls into calls. Each delta costs its own length, whatever came before. */
+export class CallAssembly {
+  #callAt = new Map<number, CallBlock>();
+  #callOf = new Map<string, CallBlock>();
+  /** The call that a delta touched last. */
+  #call: CallBlock | undefined;
+
+  /** Returns the call that the delta opened, if it opened one. */
+  push(chunk: ToolCallDelta): CallBlock | undefined {
+    const id = chunk.id === "" ? undefined : chunk.id;
+    const name = chunk.name === "" ? undefined : chunk.name;
+    const piece = chunk.argumentsDelta ?? "";
+    const known = this.#findCall(chunk.index, id, name, piece);
+    const call = known ?? this.#openCall(chunk.index);
+    this.#call = call;
+    if (call.id === undefined && id !== undefined) {
+      call.id = id;
+      this.#callOf.set(id, call);
+    }
+    if (name !== undefined && name !== call.name) call.name += name;
+    if (piece !== "") {
+      call.raw += piece;
+      call.tail = piece;
+    }
+    if (chunk.providerData !== undefined) call.providerData = chunk.providerData;
+    return known === undefined ? call : undefined;
+  }
+
+  /** The call a delta continues; undefined where it opens one. */
+  #findCall(index: number, id: string | undefined, name: string | undefined, piece: string): CallBlock | undefined {
+    const current = this.#call;
+    if (id === undefined && name === undefined && current?.index === index) return current;
+    let call = this.#callAt.get(index);
+    if (call === undefined) {
+      // Some servers send a call's header and its arguments under different indexes.
+      if (name !== undefined) return undefined;
+      return id === undefined ? this.#call : this.#callOf.get(id);
+    }
+    if (id !== undefined && call.id !== undefined && call.id !== id) {
+      const known = this.#callOf.get(id);
+      // Some servers make up an id for every delta: more arguments for arguments that are not complete are no new call.
+      if (known?.index !== index) return name === undefined && piece !== "" && !isComplete(call) ? call : undefined;
+      call = known;
+    }
+    return name !== undefined && opensAnother(call, name, piece) ? undefined : call;
+  }
+
+  #openCall(index: number): CallBlock {
+    const call: CallBlock = {
+      type: "toolCall",
+      index,
+      id: undefined,
+      name: "",
+      raw: "",
+      tail: "",
+      guesses: 0,
+      providerData: undefined,
+    };
+    this.#callAt.set(index, call);
+    return call;
+  }
+}
+
+/** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
+function opensAnother(call: CallBlock, name: string, piece: string): boolean {
+  return (name !== call.name || piece.trimStart().startsWith("{")) && isComplete(call);
+}
+
+function isComplete(call: CallBlock): boolean {
+  if (call.guesses === MAX_GUESSES || !call.tail.trimEnd().endsWith("}")) return false;
+  call.guesses += 1;
+  return parseArguments(call.raw).ok;
+}
+
+/** The call as a part of the reply; without `finish` it is not over, and marked malformed like any broken one. */
+export function callPart(block: CallBlock, finish: FinishChunk | undefined): ToolCallPart {
+  const call = { type: "toolCall", id: block.id ?? `call_${block.index}`, name: block.name } as const;
+  const extras = block.providerData === undefined ? undefined : { providerData: block.providerData };
+  const parsed = parseCall(block, finish);
+  if ("reason" in parsed) return { ...call, arguments: {}, malformed: parsed, ...extras };
+  return { ...call, ...parsed, ...extras };
+}
+
+function parseCall(
+  block: CallBlock,
+  finish: FinishChunk | undefined,
+): MalformedArguments | Pick<ToolCallPart, "arguments" | "raw"> {
+  const { raw, name } = block;
+  if (finish === undefined) return { raw, reason: "the stream has not reached the end of the call" };
+  if (name === "") return { raw, reason: "the call has no name" };
+  const cut = finish.reason === "length" && raw.trim() === "";
+  const parsed = cut ? ({ ok: false, reason: "the arguments were cut off" } as const) : parseArguments(raw);
+  if (!parsed.ok) return { raw, reason: parsed.reason };
+  return parsed.raw === undefined ? { arguments: parsed.value } : { arguments: parsed.value, raw: parsed.raw };
+}
