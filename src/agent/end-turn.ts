@@ -1,4 +1,4 @@
-import { AgentError, errorCategory } from "../domain/errors.js";
+import { AgentError, Defect, errorCategory } from "../domain/errors.js";
 import type { TurnSummary } from "../domain/event.js";
 import { textOf } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
@@ -6,6 +6,7 @@ import { orderResults } from "../domain/transcript.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
 import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
+import { asAgentError } from "./as-agent-error.js";
 import type { EndStep } from "./run-turn.js";
 import { salvage } from "./salvage.js";
 import type { TurnRun } from "./turn-run.js";
@@ -16,8 +17,9 @@ export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: 
   try {
     await run.writer?.close({ metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
   } catch (error) {
-    failure ??=
-      error instanceof AgentError ? error : new AgentError("session", "the last write failed", { cause: error });
+    if (Defect.is(error)) throw error;
+    if (step.type === "abort") run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
+    else failure ??= asAgentError(error);
   }
   if (run.control.failure !== undefined) await salvage(run);
   if (failure !== undefined)
@@ -30,15 +32,19 @@ export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: 
   return result;
 }
 
-/** A turn whose `beforeTurn` said stop: nothing was published, and nothing is (T2). */
+/** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */
 export async function stopUnstarted(run: TurnRun, reason: string, entered: number): Promise<TurnResult> {
-  const result = resultOf(run, begin(), "stopped", reason);
+  const { abortReason } = run.control;
+  const status = abortReason === undefined ? "stopped" : "aborted";
+  const result = resultOf(run, begin(), status, abortReason ?? reason);
+  await run.settleRest();
   await afterTurn(run, result, entered);
   return result;
 }
 
 /** A turn whose `beforeTurn` said abort: error hooks run, nothing is published (T2). */
 export async function refuseTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
+  await run.settleRest();
   await turnError(run, error, entered);
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }

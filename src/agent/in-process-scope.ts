@@ -2,8 +2,12 @@ import { Defect } from "../domain/errors.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../ports/step-scope.js";
 
-/** How long user code may go on after an abort before the turn goes on without it; saving may take until `SAVE_MS`. A turn settles within 1 s (L5). */
+/**
+ * How long after an abort user code that was running may go on before the turn goes on without it, and hooks that began then; saving may
+ * take until `SAVE_MS`. What begins later must settle at once, so that many that never do cannot add up: a turn settles within 1 s (L5).
+ */
 export const ABORT_GRACE_MS = 500;
+const LATE_MS = 750;
 const SAVE_MS = 950;
 
 /** Why a step or hook was given up. */
@@ -36,6 +40,7 @@ export class InProcessScope implements StepScope {
   readonly #waiting = new Set<Waiting>();
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
   #grace: (() => void) | undefined;
+  #over: "nothing" | "code" | "all" = "nothing";
 
   constructor(options: InProcessOptions) {
     this.#runtime = options.runtime;
@@ -86,10 +91,16 @@ export class InProcessScope implements StepScope {
   /** Gives running code the grace, then settles what is left without it. */
   abort(): void {
     if (this.#grace !== undefined) return;
-    const save = this.#runtime.after(SAVE_MS, () => this.#cut(() => true, "aborted"));
-    const grace = this.#runtime.after(ABORT_GRACE_MS, () => this.#cut((entry) => !entry.keep, "aborted"));
+    const giveUp = (over: "nothing" | "code" | "all"): void => {
+      this.#over = over;
+      this.#cut((entry) => over === "all" || !entry.keep, "aborted");
+    };
+    const grace = this.#runtime.after(ABORT_GRACE_MS, () => giveUp("nothing"));
+    const late = this.#runtime.after(LATE_MS, () => giveUp("code"));
+    const save = this.#runtime.after(SAVE_MS, () => giveUp("all"));
     this.#grace = () => {
       grace();
+      late();
       save();
     };
   }
@@ -121,6 +132,7 @@ export class InProcessScope implements StepScope {
         const running = run();
         this.#waiting.add(entry);
         if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline);
+        if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(entry);
         running.then((value) => {
           this.#waiting.delete(entry);
           resolve({ ok: true, value });
@@ -137,6 +149,10 @@ export class InProcessScope implements StepScope {
       this.#waiting.delete(entry);
       entry.cut(why);
     }
+  }
+
+  #cutSoon(entry: Waiting): void {
+    this.#runtime.after(0, () => this.#cut((waiting) => waiting === entry, "aborted"), { keepAlive: true });
   }
 
   /** One timer serves all deadlines: it is moved only for an earlier one, and set again for what is left when it fires. */

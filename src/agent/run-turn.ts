@@ -19,6 +19,7 @@ export type EndStep = Extract<NextStep, { type: "complete" | "defer" | "stop" | 
 export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Promise<TurnResult> {
   const entry = await beforeTurn(run, given);
   if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
+  if (entry.type === "abort" && run.signal.aborted) return stopUnstarted(run, entry.error.message, entry.entered);
   if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
   run.bus.publish("turnStarted", {});
   try {
@@ -37,7 +38,10 @@ async function loop(run: TurnRun, input: readonly MessageInput[], entered: numbe
   for (;;) {
     const current = withOutside(run, turn);
     const step = nextStep(current, limits);
-    if (isEnd(step)) return endTurn(run, await closeOpen(run, current), step, entered);
+    if (isEnd(step)) {
+      const closed = withOutside(run, await closeOpen(run, current));
+      return endTurn(run, closed, stepAfterClosing(nextStep(closed, limits), step), entered);
+    }
     try {
       turn = await take(run, current, step);
     } catch (error) {
@@ -94,7 +98,13 @@ async function endRound(run: TurnRun, turn: Turn): Promise<void> {
 async function closeOpen(run: TurnRun, turn: Turn): Promise<Turn> {
   const closed = turn.open.length === 0 ? turn : await guarded(run, turn, () => closeCalls(run, turn, turn.open));
   await endRound(run, closed);
+  await run.settleRest();
   return closed;
+}
+
+/** An abort or a failure that came while the last calls were closed wins over a milder end (L8). */
+function stepAfterClosing(late: NextStep, step: EndStep): EndStep {
+  return late.type === "abort" || (late.type === "fail" && late.why === "failed") ? late : step;
 }
 
 /** What was thrown becomes an ending, so that the table decides; a `Defect` passes untouched (T5). */

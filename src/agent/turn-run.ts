@@ -151,6 +151,12 @@ export class TurnRun implements TurnView {
     return list.length === 0 ? undefined : this.#settleAll(list);
   }
 
+  /** The same for everything that is left when the turn ends. */
+  async settleRest(): Promise<void> {
+    await this.settle("request");
+    await this.settle("round");
+  }
+
   async #settleAll(list: (() => Awaitable<void>)[]): Promise<void> {
     while (list.length > 0) {
       const fn = list.pop() as () => Awaitable<void>;
