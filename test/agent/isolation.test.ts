@@ -161,21 +161,46 @@ test("a hook that empties every list it is given changes nothing", async () => {
   expect((await t.agent.session("s")).messages).toHaveLength(4);
 });
 
+test("a hook that empties the lists of a result at afterTurn changes nothing for the caller and the hooks after it", async () => {
+  const seen: number[] = [];
+  const emptyingResult = (name: string): PipelineHook => ({
+    name,
+    stages: ["afterTurn"],
+    onStage(stage) {
+      if (stage.kind !== "afterTurn") return;
+      const { messages, toolResults, exchanges } = stage.result;
+      seen.push(messages.length, toolResults.length, exchanges.length);
+      for (const list of [messages, toolResults, exchanges]) empty(list);
+    },
+  });
+  await using t = await testAgent({
+    script: twoRounds,
+    tools,
+    hooks: [emptyingResult("outer"), emptyingResult("inner")],
+  });
+  const { messages, toolResults, exchanges } = await t.agent.runTurn("hi", "s");
+  expect(seen).toEqual([4, 1, 1, 4, 1, 1]);
+  expect([messages.length, toolResults.length, exchanges.length]).toEqual([4, 1, 1]);
+});
+
 const twoRounds = [toolCallResponse("weather", "c1"), stopResponse("done")];
 const tools = { weather: toolOutcome.ok("sunny") };
 
-test("a compressor that empties its list changes nothing elsewhere", async () => {
-  const compressor: Compressor = {
-    compress(messages) {
-      empty(messages);
-      return { type: "none" };
-    },
-  };
-  await using t = await testAgent({ script: twoRounds, tools, compressors: [compressor] });
-  await t.agent.runTurn("hi", "s");
-  expect(t.model.requests.map((request) => request.messages.length)).toEqual([1, 3]);
-  expect((await t.agent.session("s")).messages).toHaveLength(4);
-});
+test.each<readonly PipelineHook[]>([[], [{ name: "watching", stages: ["beforeContext"], onStage: () => undefined }]])(
+  "a compressor that empties its list changes nothing elsewhere",
+  async (...hooks) => {
+    const compressor: Compressor = {
+      compress(messages) {
+        empty(messages);
+        return { type: "none" };
+      },
+    };
+    await using t = await testAgent({ script: twoRounds, tools, compressors: [compressor], hooks });
+    await t.agent.runTurn("hi", "s");
+    expect(t.model.requests.map((request) => request.messages.length)).toEqual([1, 3]);
+    expect((await t.agent.session("s")).messages).toHaveLength(4);
+  },
+);
 
 test("a model that empties its messages changes nothing elsewhere", async () => {
   const lengths: number[] = [];
@@ -268,19 +293,17 @@ test("a tool owns its arguments: what it makes of them is seen nowhere else", as
 
 test("a tool that changes its result after it returned changes nothing", async () => {
   const kept = okResult("sunny");
-  await using t = await testAgent({
-    script: [toolCallResponse("weather", "c1"), stopResponse("done")],
-    tools: { weather: toolOutcome.ok(kept) },
-    hooks: [
-      {
-        name: "late",
-        stages: ["settleTool"],
-        onStage: () => void Object.assign(kept.content[0] ?? {}, { text: "changed" }),
-      },
-    ],
-  });
-  await t.agent.runTurn("hi", "s");
+  const late: PipelineHook = {
+    name: "late",
+    stages: ["settleTool"],
+    onStage: () => void Object.assign(kept.content[0] ?? {}, { text: "changed" }),
+  };
+  await using t = await testAgent({ script: twoRounds, tools: { weather: toolOutcome.ok(kept) }, hooks: [late] });
+  const result = await t.agent.runTurn("hi", "s");
+  const content = [{ type: "text", text: "sunny" }];
   expect(kept.content).toEqual([{ type: "text", text: "changed" }]);
+  expect(result.exchanges[0]?.result.content).toEqual(content);
+  expect(t.observer.ofType("toolCallResult")[0]?.exchange.result.content).toEqual(content);
   expect(texts(t.model.requests[1]?.messages ?? [])).toEqual(["hi", "", "sunny"]);
 });
 
