@@ -3,7 +3,8 @@ import type { StageContext } from "../../ports/hook.js";
 
 /** The same context, with step names of its own for the hook at `index`, so that two hooks of a chain never share a record. */
 export function numberedContext(context: StageContext, index: number): StageContext {
-  const step = <T extends Json>(name: string, run: () => Promise<T>): Promise<T> => context.step(`${index}.${name}`, run);
+  const step = <T extends Json>(name: string, run: () => Promise<T>): Promise<T> =>
+    context.step(`${index}.${name}`, run);
   // An empty target, since a proxy may not show other functions than a frozen target has.
   return new Proxy({} as StageContext, {
     has: (_target, key) => key in context,
