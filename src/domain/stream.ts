@@ -66,7 +66,7 @@ export class StreamAccumulator {
     return this.#response(finish);
   }
 
-  /** The response so far; never throws, and parses nothing before the finish. Equal to `toResponse({malformed: "mark"})` once the stream finished. */
+  /** The response so far; never throws, parses nothing before the finish, and equals `toResponse({malformed: "mark"})` after it. */
   partial(): PartialResponse {
     return this.#finish === undefined ? this.#soFar() : this.#response(this.#finish);
   }

@@ -45,6 +45,7 @@ describe("the frame of a stream", () => {
     ],
     ["one line end between events instead of two", `${hello}${STOP}${DONE}`.replaceAll("\n\n", "\n"), hi],
     ["empty data and pings", `data:\n\ndata: ping\n\ndata: {}\n\ndata: null\n\ndata: 7\n\n${hello}${STOP}`, hi],
+    ["a wrapped comment that speaks of an error", `data: : {"error":"busy"}\n\n${hello}${STOP}`, hi],
     ["blank lines in front", `\r\n\n  \n${hello}${STOP}`, hi],
     ["a status line of JSON in front", `{"status":"loading"}\n${hello}${STOP}${DONE}`, hi],
     ["lines of JSON instead of events", `${hello}${STOP}`.replaceAll("data: ", "").replaceAll("\n\n", "\n"), hi],
@@ -276,6 +277,17 @@ describe("a delta", () => {
         delta({ content: "hi" }) + event({ choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] }),
       ),
     ).toEqual({ ...hi, usage: wanted });
+  });
+
+  it("hands on usage that is repeated in every event once", async () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
+    const piece = event({ usage, choices: [{ index: 0, delta: { content: "a" } }] });
+    await using server = await loopback(pieces([piece, piece, piece, STOP]));
+    const { OpenAiChatModel } = await import("../../../src/adapters/models/openai-chat.js");
+    const types: string[] = [];
+    const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl });
+    await model.chatStreaming(request(), ({ type }) => types.push(type));
+    expect(types).toEqual(["textDelta", "usage", "textDelta", "textDelta", "finish"]);
   });
 
   it("leaves usage unknown where it is null in every event", async () => {
