@@ -141,7 +141,6 @@ function encodeCall(call: ToolCallPart, names: WireNames, own: boolean): WireObj
 
 /** Always the text of a JSON object: providers refuse a transcript with anything else, for good. */
 function argumentsOf(call: ToolCallPart): string {
-  if (call.malformed !== undefined) return "{}";
   if (call.raw !== undefined && isJsonObject(decodeJson(call.raw))) return call.raw;
   const args: unknown = typeof call.arguments === "string" ? decodeJson(call.arguments) : call.arguments;
   return isJsonObject(args) ? encodeJson(args) : "{}";

@@ -108,7 +108,7 @@ export class ChatDecoder implements BodySink {
     if (complaint !== undefined) throw streamFailure(complaint, glued);
     this.#noise = glued;
     if (this.#isEnding) throw this.#incomplete();
-    if (/^[{["]/.test(text)) {
+    if (text.startsWith("{")) {
       throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
     }
   }

@@ -72,6 +72,7 @@ describe("an error status", () => {
     ],
     [403, json("Your input was flagged by moderation"), "content-filter", false],
     [401, json("Incorrect API key provided"), "auth", false],
+    [401, json("Your account was flagged"), "auth", false],
     [403, json("Forbidden"), "auth", false],
     [402, json("Insufficient Balance"), "rate-limit", false],
     [404, json("The model `x` does not exist"), "invalid-request", false],

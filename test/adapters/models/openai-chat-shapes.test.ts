@@ -46,6 +46,8 @@ describe("the frame of a stream", () => {
     ["one line end between events instead of two", `${hello}${STOP}${DONE}`.replaceAll("\n\n", "\n"), hi],
     ["empty data and pings", `data:\n\ndata: ping\n\ndata: {}\n\ndata: null\n\ndata: 7\n\n${hello}${STOP}`, hi],
     ["a wrapped comment that speaks of an error", `data: : {"error":"busy"}\n\n${hello}${STOP}`, hi],
+    ["a line of a log in front", `[info] starting\n${hello}${STOP}`, hi],
+    ["a line of markup in front", `<!-- busy -->\n${hello}${STOP}`, hi],
     ["blank lines in front", `\r\n\n  \n${hello}${STOP}`, hi],
     ["a status line of JSON in front", `{"status":"loading"}\n${hello}${STOP}${DONE}`, hi],
     ["lines of JSON instead of events", `${hello}${STOP}`.replaceAll("data: ", "").replaceAll("\n\n", "\n"), hi],
@@ -150,6 +152,7 @@ describe("one document", () => {
       { id: "c", function: { name: "f", arguments: "{}" } },
       { function: { name: "g", arguments: {} } },
       { id: 5, function: { arguments: "{}" } },
+      { function: { arguments: "{}" } },
     ];
     expect(await outcomeOf(message({ content: null, reasoning_content: "hm", tool_calls }), whole)).toEqual({
       text: "",
@@ -159,6 +162,7 @@ describe("one document", () => {
         ["c", "f", {}],
         ["call_2", "g", {}],
         ["5", "", "the call has no name"],
+        ["call_4", "", "the call has no name"],
       ],
       finish: "other",
     });
