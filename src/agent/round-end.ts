@@ -1,6 +1,9 @@
-import { type AgentMessage, userMessage } from "../domain/message.js";
+import { Defect } from "../domain/errors.js";
+import { type AgentMessage, type MessageInput, userMessage } from "../domain/message.js";
 import type { RoundEnd, StageKind, StageOf } from "../domain/stage.js";
 import { type RoundDecision, type Turn, withAnswer, withMore } from "../domain/turn.js";
+import type { HookEntry } from "./hook-index.js";
+import { HookFailure } from "./stages.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** What the model is told when a hook goes on without a message of its own: no request ends with the assistant (T1). */
@@ -18,14 +21,24 @@ export async function askContinue(run: TurnRun, turn: Turn, natural: boolean): P
 export async function askEnd(run: TurnRun, turn: Turn): Promise<Turn> {
   const stage = roundEnd(run, turn, "beforeEnd", true);
   if (stage === undefined) return withAnswer(turn, "end", undefined);
-  const { outcome } = await run.stages.forward(stage);
+  const { outcome, by } = await run.stages.forward(stage);
   if (outcome?.kind === "wait") return withAnswer(turn, "end", outcome);
-  if (outcome?.kind !== "goOn") return withAnswer(turn, "end", undefined);
-  const given = outcome.messages.length === 0 ? [userMessage(GO_ON)] : outcome.messages;
-  const messages: AgentMessage[] = given.map(run.stamp);
+  if (outcome?.kind !== "goOn" || by === undefined) return withAnswer(turn, "end", undefined);
+  const messages = added(run, outcome.messages, by);
   await run.store(messages, turn);
   for (const message of messages) run.bus.publish("messageAdded", { message });
   return withMore(turn, messages);
+}
+
+/** What a hook goes on with; a message that no conversation can take there counts as a throw of the hook. */
+function added(run: TurnRun, given: readonly MessageInput[], by: HookEntry): AgentMessage[] {
+  try {
+    const messages = (given.length === 0 ? [userMessage(GO_ON)] : given).map(run.stamp);
+    if (!messages.some((message) => message.role === "assistant" || message.role === "tool")) return messages;
+    throw new TypeError("goOn takes no replies and no tool results");
+  } catch (error) {
+    throw Defect.is(error) ? error : new HookFailure(by, "beforeEnd", error);
+  }
 }
 
 function roundEnd<K extends "beforeContinue" | "beforeEnd">(

@@ -57,7 +57,9 @@ function patchOf(
       return modelPatch(patch, stamp);
     case "afterModel": {
       const { response }: StagePatches["afterModel"] = patch;
-      return response === undefined ? {} : { response: adopt(response, "afterModel.response") };
+      if (response === undefined) return {};
+      if (!Array.isArray(response.parts)) throw new TypeError("a response has parts");
+      return { response: adopt(response, "afterModel.response") };
     }
     case "beforeTool": {
       const { call }: StagePatches["beforeTool"] = patch;

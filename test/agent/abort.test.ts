@@ -25,8 +25,6 @@ import {
   unhandledDuring,
 } from "../support/turns.js";
 
-const never = (): Promise<never> => new Promise<never>(() => undefined);
-
 /** Starts a turn on "s" and goes on until nothing more happens without the clock. */
 async function started(t: TestAgent, signal?: AbortSignal) {
   const turn = t.agent.startTurn("hi", "s", { signal });

@@ -9,7 +9,16 @@ import {
   toolOutcome,
   toolDef,
 } from "../../src/testkit/index.js";
-import { callsOf, expectLawful, hookAt, rejectionOf, resultsIn, resultText, toldResults } from "../support/turns.js";
+import {
+  callsOf,
+  expectLawful,
+  hookAt,
+  never,
+  rejectionOf,
+  resultsIn,
+  resultText,
+  toldResults,
+} from "../support/turns.js";
 
 const script = () => [toolCallResponse("f", "c1"), stopResponse("done")];
 
@@ -142,7 +151,7 @@ const hostileAfter: readonly (readonly [string, () => unknown])[] = [
       throw new Error("hook");
     },
   ], // prettier
-  ["never settles", () => new Promise(() => undefined)],
+  ["never settles", never],
   ["patches what JSON cannot hold", () => ({ kind: "patch", patch: { details: 7n } })],
   ["patches nothing", () => ({ kind: "patch" })],
   ["rewrites to no result", () => ({ kind: "next", patch: { result: 7 } })],

@@ -20,6 +20,9 @@ export async function rejectionOf(work: Promise<unknown>): Promise<AgentError> {
   return error;
 }
 
+/** A promise that never settles. */
+export const never = (): Promise<never> => Promise.withResolvers<never>().promise;
+
 /** A call of `name` without arguments. */
 export const call = (name: string, id: string, args: ToolCall["arguments"] = {}): ToolCall => ({
   id,
