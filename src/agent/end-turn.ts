@@ -7,7 +7,7 @@ import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
 import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
 import { asAgentError } from "./as-agent-error.js";
-import type { EndStep } from "./run-turn.js";
+import type { EndStep } from "../domain/next-step.js";
 import { salvage } from "./salvage.js";
 import type { TurnRun } from "./turn-run.js";
 

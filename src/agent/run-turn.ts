@@ -1,6 +1,6 @@
 import { AgentError, Defect, EnneadError } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
-import { type NextStep, nextStep } from "../domain/next-step.js";
+import { type EndStep, type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin, type Turn, withEnding, withRound } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
@@ -11,9 +11,6 @@ import { askContinue, askEnd } from "./round-end.js";
 import { HookFailure } from "./stages.js";
 import { closeCalls, runTools } from "./tool-batch.js";
 import type { TurnRun } from "./turn-run.js";
-
-/** The steps that end a turn. */
-export type EndStep = Extract<NextStep, { type: "complete" | "defer" | "stop" | "abort" | "fail" }>;
 
 /** One turn from its first hook to its terminal event; the session is locked already. Rejects with `AgentError`, or a `Defect` unchanged. */
 export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Promise<TurnResult> {

@@ -15,6 +15,9 @@ export type NextStep =
   | { readonly type: "abort"; readonly reason: string }
   | { readonly type: "fail"; readonly why: "failed" | "hook-aborted" | "tool-loop-exceeded" };
 
+/** The steps that end a turn. */
+export type EndStep = Extract<NextStep, { type: "complete" | "defer" | "stop" | "abort" | "fail" }>;
+
 /** The bounds that `nextStep` looks at. */
 export type StepLimits = Pick<Limits, "maxToolRounds"> & { readonly onToolRoundLimit: "fail" | "stop" };
 
