@@ -107,10 +107,9 @@ export class ChatDecoder implements BodySink {
     const complaint = glued === text ? undefined : complaintOf(decodeJson(glued));
     if (complaint !== undefined) throw streamFailure(complaint, glued);
     this.#noise = glued;
+    if (!text.startsWith("{")) return;
     if (this.#isEnding) throw this.#incomplete();
-    if (text.startsWith("{")) {
-      throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
-    }
+    throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
   }
 
   #take(value: unknown, isErrorEvent: boolean): void {
