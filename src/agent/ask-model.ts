@@ -125,9 +125,15 @@ async function takeReply(
   const { usage, finishReason } = response;
   call.announce();
   run.bus.publish("modelResponse", { message, finishReason, ...(usage === undefined ? undefined : { usage }) });
-  await run.store([message], turn);
   run.assistantMessage = message;
   const next = withReply(turn, message, toolCallsOf(message));
+  try {
+    await run.store([message], turn);
+  } catch (error) {
+    rethrowDefect(error);
+    // The reply is known although it is not stored, so its calls are closed like those of any other.
+    return withEnding(next, { failed: { error } });
+  }
   return stopped === undefined ? next : withEnding(next, { stopped });
 }
 

@@ -19,6 +19,7 @@ import {
   callsOf,
   expectLawful,
   hookAt,
+  never,
   resultText,
   terminals,
   toldResults,
