@@ -57,7 +57,10 @@ export class Agent implements AgentApi {
   }
 
   async runTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): Promise<TurnResult> {
-    return this.#start(this.#launch(input, sessionId, options));
+    const made = this.#launch(input, sessionId, options);
+    // In the next microtask, like every other turn: the order of the calls is the order of the turns (T1, T8).
+    await undefined;
+    return this.#start(made);
   }
 
   startTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): TurnHandle {
@@ -125,6 +128,7 @@ export class Agent implements AgentApi {
     const { runtime, settings } = this.#wiring;
     await this.#turns.drain(runtime, settings.limits.drainMs);
     this.#host.close();
+    this.#wiring.lister.close();
     const failures = await stopAll(this.#ports.lifecycles ?? []);
     if (failures.length > 0) throw new AggregateError(failures, "the agent did not shut down cleanly");
   }
@@ -143,18 +147,14 @@ export class Agent implements AgentApi {
         this.#turns.checkOpen();
         return turnInput(input);
       },
+      onEnd: () => this.#turns.delete(made.control),
     });
     for (const listener of this.#listeners) made.bus.listen(listener);
     return made;
   }
 
   #start(made: Launch): Promise<TurnResult> {
-    const done = made.start();
-    const live = { control: made.control, done };
-    this.#turns.add(live);
-    const leave = (): void => this.#turns.delete(live);
-    done.then(leave, leave);
-    return done;
+    return this.#turns.run(made.control, made.start);
   }
 }
 

@@ -9,7 +9,7 @@ import type { HookEntry } from "./hook-index.js";
 import { CutOff } from "./in-process-scope.js";
 import { compressContext } from "./compression.js";
 import { ModelCall } from "./model-call.js";
-import { type Ended, type PreparedRequest, prepareRequest, roundContext } from "./model-request.js";
+import { type Ended, type PreparedRequest, prepareRequest, type RoundContext, roundContext } from "./model-request.js";
 import { settledParts } from "./reply-parts.js";
 import { withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
@@ -26,15 +26,15 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
   const context = await roundContext(run);
   if ("ended" in context) return withEnded(turn, context.ended);
   const call = new ModelCall(run);
-  let { messages } = context;
+  let sent: RoundContext = context;
   let counted = turn;
   for (let attempt = 1; ; attempt++) {
-    const result = await tryOnce(run, call, messages, attempt);
+    const result = await tryOnce(run, call, sent, attempt);
     if (result.type === "ended") return withEnded(counted, result.ended);
     counted = withModelCall(counted, result.type === "replied" ? result.response.usage : undefined);
     if (result.type === "replied") {
       const taken = await takeReply(run, call, counted, result);
-      await run.settle("request");
+      if (run.hasRoundCallbacks) await run.settle("request");
       return taken;
     }
     if (result.type === "aborted") {
@@ -45,19 +45,16 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
     await run.settle("request");
     if (retry === undefined) return failed(run, call, counted, result.error);
     call.reset("retry");
-    if (retry.compress) messages = await compressContext(run, messages, "overflow");
+    if (retry.compress) {
+      sent = { messages: await compressContext(run, sent.messages, "overflow", attempt), plain: false };
+    }
   }
 }
 
-async function tryOnce(
-  run: TurnRun,
-  call: ModelCall,
-  messages: Parameters<typeof prepareRequest>[1],
-  attempt: number,
-): Promise<Attempt> {
+async function tryOnce(run: TurnRun, call: ModelCall, context: RoundContext, attempt: number): Promise<Attempt> {
   let prepared: PreparedRequest | Ended;
   try {
-    prepared = await prepareRequest(run, messages, attempt);
+    prepared = await prepareRequest(run, context, attempt);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     return { type: "failed", error, phase: "prepare", entered: Number.POSITIVE_INFINITY };

@@ -14,12 +14,17 @@ export async function compressContext(
   run: TurnRun,
   messages: readonly AgentMessage[] | undefined,
   reason: CompressContext["reason"],
+  attempt = 1,
 ): Promise<readonly AgentMessage[]> {
   for (const [position, compressor] of run.wiring.compressors.entries()) {
     if (run.idleCompressors.includes(compressor)) continue;
     const current = messages ?? run.conversation.view();
     const estimate = messages === undefined ? run.conversation.estimate() : estimateAll(messages);
-    const action = await ask(run, compressor, position, current, estimate, reason);
+    const action = await ask(run, compressor, `${position}${reason === "before-model" ? "" : `.${attempt}`}`, {
+      current,
+      estimate,
+      reason,
+    });
     if (action.type === "none") continue;
     const done = await carryOut(run, action, current, estimate, nameOf(compressor, position));
     if (done !== undefined) return done;
@@ -31,17 +36,21 @@ export async function compressContext(
 async function ask(
   run: TurnRun,
   compressor: Compressor,
-  position: number,
-  current: readonly AgentMessage[],
-  estimatedTokens: number,
-  reason: CompressContext["reason"],
+  place: string,
+  asked: {
+    readonly current: readonly AgentMessage[];
+    readonly estimate: number;
+    readonly reason: CompressContext["reason"];
+  },
 ): Promise<CompressAction> {
+  const { current, estimate, reason } = asked;
   const { sessionId, signal, round } = run;
   const usage = run.assistantMessage?.usage;
   const { modelContextWindow } = run.wiring.settings;
-  const context = { sessionId, modelContextWindow, estimatedTokens, usage, reason, signal };
-  const name = `compress#${round}.${position}${reason === "before-model" ? "" : `.${reason}`}`;
-  const outcome = await run.scope.step(name, async () => compressor.compress([...current], context));
+  const context = { sessionId, modelContextWindow, estimatedTokens: estimate, usage, reason, signal };
+  const outcome = await run.scope.step(`compress#${round}.${place}`, async () =>
+    compressor.compress([...current], context),
+  );
   if (!outcome.ok) throw outcome.error;
   return outcome.value;
 }

@@ -30,11 +30,13 @@ export type LaunchOptions = {
   readonly options: TurnOptions;
   /** Read when the turn starts; throws what refuses it. */
   readonly input: () => readonly MessageInput[];
+  /** Called when everything of the turn is over. */
+  readonly onEnd: () => void;
 };
 
 /** Makes one turn with its own control, scope and bus. */
 export function launch(given: LaunchOptions): Launch {
-  const { wiring, host, sessionId, turnId, options, input } = given;
+  const { wiring, host, sessionId, turnId, options, input, onEnd } = given;
   const { runtime, settings } = wiring;
   const control = new TurnControl();
   const own = options.stepScope === undefined ? new InProcessScope({ signal: control.signal, runtime }) : undefined;
@@ -44,21 +46,34 @@ export function launch(given: LaunchOptions): Launch {
   const sessions = new TurnSessions({ host, settings, runtime, scope, control, turnId, takeOver, fork });
   const bus = busOf(wiring, sessionId, turnId);
   const caller = wiring.calls.current();
-  const path = caller === undefined ? new Set([sessionId]) : new Set([...caller, sessionId]);
   const startedAt = options.startedAt ?? runtime.now();
-  const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, path });
+  const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller });
   const start = async (): Promise<TurnResult> => {
-    const unfollow = followSignal(control, options.signal);
+    const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
     try {
-      return await startTurn(run, sessions, input(), { ownSession: caller?.has(sessionId) === true });
+      const messages = input();
+      if (caller?.has(sessionId) === true) throw ownSession(sessionId);
+      if (!run.signal.aborted) await sessions.lock(sessionId);
+      return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {
-      unfollow();
-      await settleListeners(run);
+      unfollow?.();
+      if (bus.closing.length > 0) await settleListeners(run);
       sessions.release(run.conversation);
       own?.close();
+      onEnd();
     }
   };
   return { run, bus, control, start };
+}
+
+function ownSession(id: string): AgentError {
+  return new AgentError("session", "a tool may not run a turn on its own session", { cause: busy(id).cause });
+}
+
+/** A turn that was aborted before it had its session: nothing was published, and its input is told as undelivered. */
+function unstarted(run: TurnRun, messages: readonly MessageInput[]): TurnResult {
+  run.undelivered = messages.map(run.stamp);
+  return resultOf(run, begin(), "aborted", run.control.abortReason);
 }
 
 /** The bus of one turn. */
@@ -66,22 +81,6 @@ export function busOf(wiring: Wiring, sessionId: string, turnId: string): EventB
   const { runtime, settings, receivers } = wiring;
   const { onSecondaryFailure } = settings;
   return new EventBus({ turnId, sessionId, attempt: 0, now: runtime.now, receivers, onSecondaryFailure });
-}
-
-async function startTurn(
-  run: TurnRun,
-  sessions: TurnSessions,
-  input: readonly MessageInput[],
-  { ownSession }: { readonly ownSession: boolean },
-): Promise<TurnResult> {
-  if (ownSession)
-    throw new AgentError("session", "a tool may not run a turn on its own session", {
-      cause: busy(run.sessionId).cause,
-    });
-  if (!run.signal.aborted) await sessions.lock(run.sessionId);
-  if (!run.signal.aborted) return runTurn(run, input);
-  run.undelivered = input.map(run.stamp);
-  return resultOf(run, begin(), "aborted", run.control.abortReason);
 }
 
 /** Waits for what listeners still do with the terminal event (T7). */

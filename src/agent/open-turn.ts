@@ -8,7 +8,7 @@ import { type Turn, withEnding } from "../domain/turn.js";
 import type { Usage } from "../domain/usage.js";
 import { isConflict } from "./stores.js";
 import type { Ended } from "./model-request.js";
-import { listingsOf, listTools, withDefs } from "./tool-table.js";
+import { ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
 const OPEN_ATTEMPTS = 20;
@@ -80,14 +80,14 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
   run.table = lister.table(listingsOf(providers, outcome.value));
   const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
   run.shown = run.table;
-  run.bus.publish("toolsResolved", { tools: run.table.defs });
+  run.bus.publish("toolsResolved", { tools: [...run.table.defs] });
   if (ended === undefined) return turn;
   if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
   return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
 }
 
 function listFailure(error: unknown): unknown {
-  const text = error instanceof Error && error.cause !== undefined ? error.message : "the tools could not be listed";
+  const text = error instanceof ListFailure ? error.message : "the tools could not be listed";
   return new AgentError("runtime", text, { cause: error });
 }
 

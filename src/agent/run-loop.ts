@@ -56,7 +56,7 @@ export async function runLoop(
     scope,
     control,
     sessions: undefined,
-    path: new Set(),
+    caller: undefined,
   });
   run.conversation = conversationOf(sessionId, messages, startedAt);
   run.writer = new KeepingWriter({
@@ -70,11 +70,13 @@ export async function runLoop(
     onFailure: (error) => control.fail(error),
     nextWrite: () => 0,
   });
-  const unfollow = followSignal(control, ports.signal);
+  const unfollow = ports.signal === undefined ? undefined : followSignal(control, ports.signal);
   try {
+    wiring.lister.watch(wiring.providers);
     return await runTurn(run, []);
   } finally {
-    unfollow();
+    unfollow?.();
+    wiring.lister.close();
     own.close();
   }
 }

@@ -73,13 +73,18 @@ export class ToolLister {
   version = 0;
   #last: readonly Listing[] = [];
   #table: ToolTable = toolTable([]);
+  #stops: readonly (() => void)[] = [];
 
-  /** Hears of changes from now on. Returns how to stop. */
-  watch(providers: readonly ToolProvider[]): () => void {
-    const stops = providers.flatMap((provider) => provider.onToolsChanged?.(() => void (this.version += 1)) ?? []);
-    return () => {
-      for (const stop of stops) stop();
-    };
+  /** Hears of changes until `close`. */
+  watch(providers: readonly ToolProvider[]): void {
+    this.#stops = providers.flatMap((provider) => provider.onToolsChanged?.(() => void (this.version += 1)) ?? []);
+  }
+
+  /** Hears of nothing more. */
+  close(): void {
+    const stops = this.#stops;
+    this.#stops = [];
+    for (const stop of stops) stop();
   }
 
   /** The table of what providers listed; made anew only when a list is another than the time before. Throws `CompositionError`. */
@@ -92,7 +97,15 @@ export class ToolLister {
   }
 }
 
-/** What each provider lists, null for an optional one that failed. Rejects with an Error naming the one that failed and is not optional (U8). */
+/** A provider that could not list its tools; the message names it. */
+export class ListFailure extends Error {
+  constructor(provider: ToolProvider, cause: unknown) {
+    super(`${providerLabel(provider)} could not list its tools`, { cause });
+    this.name = "ListFailure";
+  }
+}
+
+/** What each provider lists, null for an optional one that failed. Rejects with a `ListFailure` naming the one that failed and is not optional (U8). */
 export async function listTools(
   providers: readonly ToolProvider[],
   context: ListContext,
@@ -101,17 +114,23 @@ export async function listTools(
   const lists: (readonly ToolDef[] | null)[] = [];
   for (const provider of providers) {
     try {
-      const listed = provider.listTools(context);
-      lists.push(isThenable(listed) ? await listed : listed);
+      const listing = provider.listTools(context);
+      const listed: unknown = isThenable(listing) ? await listing : listing;
+      if (!isList(listed)) throw new TypeError("what was listed is no list");
+      lists.push(listed);
     } catch (error) {
       if (Defect.is(error)) throw error;
-      if (provider.optional !== true)
-        throw new Error(`${providerLabel(provider)} could not list its tools`, { cause: error });
+      if (provider.optional !== true) throw new ListFailure(provider, error);
       secondary({ stage: "tools", operation: `list ${providerLabel(provider)}`, errorCategory: errorCategory(error) });
       lists.push(null);
     }
   }
   return lists;
+}
+
+/** Each entry is checked when the table is made. */
+function isList(listed: unknown): listed is readonly ToolDef[] {
+  return Array.isArray(listed);
 }
 
 /** Pairs what was listed with who listed it. */
