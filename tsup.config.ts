@@ -1,5 +1,5 @@
 import { defineConfig, type Options } from "tsup";
-import { cli, entries } from "./scripts/entries.ts";
+import { bundled, cli, entries } from "./scripts/entries.ts";
 import { groupEntries, grouped } from "./scripts/grouped.ts";
 
 const sources = Object.fromEntries(entries.map(({ out, source }) => [out, source]));
@@ -11,6 +11,8 @@ const shared: Options = {
   treeshake: false,
   removeNodeProtocol: false,
   clean: false,
+  // Bundled: their many small files would cost more to load than everything of our own.
+  noExternal: bundled,
   silent: true,
 };
 

@@ -47,6 +47,9 @@ export const cli = { source: "src/adapters/hosts/cli.ts", out: "cli" } as const;
 /** Packages that source files may import besides relative paths and node: modules. */
 export const dependencies: readonly string[] = ["@sinclair/typebox", "eventsource-parser"];
 
+/** Those that dist holds a copy of. TypeBox stays a dependency for its types, and so that both name one version. */
+export const bundled: readonly (string | RegExp)[] = [/^@sinclair\/typebox/, "eventsource-parser"];
+
 /** Optional peers, each with the source files that may import it. */
 export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],

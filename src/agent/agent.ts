@@ -143,10 +143,7 @@ export class Agent implements AgentApi {
       sessionId: sessionId ?? runtime.newId(),
       turnId,
       options,
-      input: () => {
-        this.#turns.checkOpen();
-        return turnInput(input);
-      },
+      input: takeInput(input, () => this.#turns.checkOpen()),
       onEnd: () => this.#turns.delete(made.control),
     });
     for (const listener of this.#listeners) made.bus.listen(listener);
@@ -155,6 +152,21 @@ export class Agent implements AgentApi {
 
   #start(made: Launch): Promise<TurnResult> {
     return this.#turns.run(made.control, made.start);
+  }
+}
+
+/** Copies the input at once, so that the caller may change its own; what is wrong with it is thrown when the turn starts. */
+function takeInput(input: TurnInput, check: () => void): () => readonly MessageInput[] {
+  try {
+    const messages = turnInput(input);
+    return () => {
+      check();
+      return messages;
+    };
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

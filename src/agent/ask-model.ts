@@ -4,6 +4,7 @@ import { type AssistantMessage, type AssistantPart, type StoppedBy, toolCallsOf 
 import type { ModelResponse } from "../domain/model.js";
 import type { ModelPhase, StageOf } from "../domain/stage.js";
 import { type Turn, withEnding, withModelCall, withReply } from "../domain/turn.js";
+import type { Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
 import type { HookEntry } from "./hook-index.js";
 import { CutOff } from "./in-process-scope.js";
@@ -16,9 +17,21 @@ import type { TurnRun } from "./turn-run.js";
 
 /** How one attempt at a model call ended. */
 type Attempt =
-  | { readonly type: "replied"; readonly response: ModelResponse; readonly at: number; readonly entered: number }
-  | { readonly type: "failed"; readonly error: ModelError; readonly phase: ModelPhase; readonly entered: number }
-  | { readonly type: "aborted" }
+  | {
+      readonly type: "replied";
+      readonly sent: true;
+      readonly response: ModelResponse;
+      readonly at: number;
+      readonly entered: number;
+    }
+  | {
+      readonly type: "failed";
+      readonly sent: boolean;
+      readonly error: ModelError;
+      readonly phase: ModelPhase;
+      readonly entered: number;
+    }
+  | { readonly type: "aborted"; readonly sent: boolean }
   | { readonly type: "ended"; readonly ended: Ended["ended"] };
 
 /** One round up to the stored reply: context, request, model call with its retries. */
@@ -31,7 +44,7 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
   for (let attempt = 1; ; attempt++) {
     const result = await tryOnce(run, call, sent, attempt);
     if (result.type === "ended") return withEnded(counted, result.ended);
-    counted = withModelCall(counted, result.type === "replied" ? result.response.usage : undefined);
+    if (result.sent) counted = withModelCall(counted, usageOf(result));
     if (result.type === "replied") {
       const taken = await takeReply(run, call, counted, result);
       if (run.hasRoundCallbacks) await run.settle("request");
@@ -57,17 +70,23 @@ async function tryOnce(run: TurnRun, call: ModelCall, context: RoundContext, att
     prepared = await prepareRequest(run, context, attempt);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return { type: "failed", error, phase: "prepare", entered: Number.POSITIVE_INFINITY };
+    return { type: "failed", sent: false, error, phase: "prepare", entered: Number.POSITIVE_INFINITY };
   }
   if ("ended" in prepared) return { type: "ended", ended: prepared.ended };
-  if (run.signal.aborted) return { type: "aborted" };
+  if (run.signal.aborted) return { type: "aborted", sent: false };
   const { entered, tools } = prepared;
   run.shown = tools === run.table.defs ? run.table : withDefs(run.table, tools);
   const outcome = await call.send(prepared, attempt);
-  if (run.signal.aborted && !outcome.ok) return { type: "aborted" };
+  if (run.signal.aborted && !outcome.ok) return { type: "aborted", sent: true };
   if (!outcome.ok)
-    return { type: "failed", error: modelError(outcome), phase: call.started ? "stream" : "send", entered };
-  return { type: "replied", ...outcome.value, entered };
+    return { type: "failed", sent: true, error: modelError(outcome), phase: call.started ? "stream" : "send", entered };
+  return { type: "replied", sent: true, ...outcome.value, entered };
+}
+
+/** What an attempt is known to have used, one that failed included. */
+function usageOf(attempt: Exclude<Attempt, { type: "ended" }>): Usage | undefined {
+  if (attempt.type === "replied") return attempt.response.usage;
+  return attempt.type === "failed" ? attempt.error.usage : undefined;
 }
 
 /** A port's own error as it is; anything else that escaped it, with the original as cause. */

@@ -1,7 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
-import type { AgentMessage } from "../domain/message.js";
+import { type AgentMessage, isMessage } from "../domain/message.js";
 import type { Compaction, LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
@@ -22,6 +22,7 @@ export class Conversation {
   readonly mirrors = new Map<object, Revision>();
   readonly #stored: AgentMessage[] = [];
   #view: AgentMessage[] = [];
+  #custom = false;
   #viewed = 0;
   #estimate = 0;
   #estimated = 0;
@@ -93,10 +94,15 @@ export class Conversation {
     if (this.#viewed === 0 && this.compaction !== undefined) this.#startAtCompaction(this.compaction);
     if (this.#viewed < this.#stored.length) {
       const rest = this.#viewed === 0 ? this.#stored : this.#stored.slice(this.#viewed);
-      for (const message of requestView(rest)) this.#view.push(message);
+      this.#show(requestView(rest));
       this.#viewed = this.#stored.length;
     }
     return this.#view.slice();
+  }
+
+  /** Whether the view holds messages of the application's own kinds. */
+  get hasCustom(): boolean {
+    return this.#custom;
   }
 
   /** Stored calls without a result; only what no request has shown yet can hold one. */
@@ -121,12 +127,20 @@ export class Conversation {
   #startAtCompaction(compaction: Compaction): void {
     const index = this.#stored.findIndex((message) => message.id === compaction.upTo);
     if (index < 0) return;
-    for (const message of requestView(compaction.messages)) this.#view.push(message);
+    this.#show(requestView(compaction.messages));
     this.#viewed = index + 1;
+  }
+
+  #show(messages: readonly AgentMessage[]): void {
+    for (const message of messages) {
+      this.#view.push(message);
+      this.#custom ||= !isMessage(message);
+    }
   }
 
   #forgetView(): void {
     this.#view = [];
+    this.#custom = false;
     this.#viewed = 0;
     this.#estimate = 0;
     this.#estimated = 0;

@@ -1,5 +1,6 @@
 import { Defect } from "../domain/errors.js";
 import type { Runtime } from "../ports/runtime.js";
+import { Wave } from "./wave.js";
 import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../ports/step-scope.js";
 
 /**
@@ -20,7 +21,46 @@ export class CutOff extends Error {
   }
 }
 
-type Waiting = { readonly cut: (why: CutOff["why"]) => void; readonly keep: boolean; readonly deadline: number };
+/** What a scope may give up. */
+type Cuttable = { readonly keep: boolean; readonly deadline: number; cut(why: CutOff["why"]): void };
+
+/** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
+class Waiting<T> {
+  readonly keep: boolean;
+  readonly deadline: number;
+  readonly #all: Set<Cuttable>;
+  readonly #resolve: (outcome: Outcome<T>) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    all: Set<Cuttable>,
+    bounds: { readonly keep: boolean; readonly deadline: number },
+    resolve: (outcome: Outcome<T>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#all = all;
+    this.keep = bounds.keep;
+    this.deadline = bounds.deadline;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    all.add(this);
+  }
+
+  done(value: T): void {
+    this.#all.delete(this);
+    this.#resolve({ ok: true, value });
+  }
+
+  fail(error: unknown): void {
+    this.#all.delete(this);
+    if (Defect.is(error)) this.#reject(error);
+    else this.#resolve({ ok: false, error });
+  }
+
+  cut(why: CutOff["why"]): void {
+    this.fail(new CutOff(why));
+  }
+}
 
 /** How an in-process scope is made. `strict` throws a `Defect` for a step name used twice. */
 export type InProcessOptions = {
@@ -37,7 +77,7 @@ export class InProcessScope implements StepScope {
   readonly #runtime: Runtime;
   readonly #context: { readonly signal: AbortSignal };
   readonly #names: Set<string> | undefined;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<Cuttable>();
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
   #grace: (() => void) | undefined;
   #over: "nothing" | "code" | "all" = "nothing";
@@ -51,41 +91,32 @@ export class InProcessScope implements StepScope {
   step<T>(name: string, run: (context: StepContext) => Promise<T>, options?: StepOptions): Promise<Outcome<T>> {
     if (this.#names !== undefined) this.#claim(this.#names, name);
     const context: StepContext = { signal: this.#context.signal, attempt: 0, key: name };
-    return this.#race(() => run(context), options?.keep === true, this.#deadline(options?.timeoutMs));
+    try {
+      return this.#race(run(context), options?.keep === true, this.#deadline(options?.timeoutMs));
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>> {
-    return this.#race(run, options?.keep === true, this.#deadline(ms));
+    try {
+      return this.#race(run(), options?.keep === true, this.#deadline(ms));
+    } catch (error) {
+      return failed(error);
+    }
   }
 
-  async all<T>(
+  all<T>(
     steps: readonly NamedStep<T>[],
     onSettled: (index: number, outcome: Outcome<T>) => Promise<Settling>,
     options: { readonly limit?: number } = {},
   ): Promise<void> {
-    const limit = options.limit ?? steps.length;
-    const published: Promise<void>[] = [];
-    let turn: Promise<void> = Promise.resolve();
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < steps.length) {
-        const index = next++;
-        const step = steps[index] as NamedStep<T>;
-        const outcome = await this.step(step.name, step.run);
-        const settle = turn.then(async () => void published.push((await onSettled(index, outcome)).done));
-        turn = settle.catch(() => undefined);
-        await settle;
-      }
-    };
-    const guarded = (): Promise<void> =>
-      worker().catch((error: unknown) => {
-        next = steps.length;
-        throw error;
-      });
-    const workers = Array.from({ length: Math.min(limit, steps.length) }, guarded);
-    const ends = await Promise.allSettled(workers);
-    const stored = await Promise.allSettled(published);
-    for (const end of [...ends, ...stored]) if (end.status === "rejected") throw end.reason;
+    return new Promise((resolve, reject) => {
+      const wave = new Wave(this, steps, onSettled, (failure) =>
+        failure === undefined ? resolve() : reject(failure.error),
+      );
+      wave.start(options.limit ?? steps.length);
+    });
   }
 
   /** Gives running code the grace, then settles what is left without it. */
@@ -116,43 +147,24 @@ export class InProcessScope implements StepScope {
     return ms === undefined ? Number.POSITIVE_INFINITY : this.#runtime.now() + ms;
   }
 
-  #race<T>(run: () => PromiseLike<T>, keep: boolean, deadline: number): Promise<Outcome<T>> {
+  #race<T>(running: PromiseLike<T>, keep: boolean, deadline: number): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
-      const entry: Waiting = {
-        keep,
-        deadline,
-        cut: (why) => resolve({ ok: false, error: new CutOff(why) }),
-      };
-      const fail = (error: unknown): void => {
-        this.#waiting.delete(entry);
-        if (Defect.is(error)) reject(error);
-        else resolve({ ok: false, error });
-      };
-      try {
-        const running = run();
-        this.#waiting.add(entry);
-        if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline);
-        if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(entry);
-        running.then((value) => {
-          this.#waiting.delete(entry);
-          resolve({ ok: true, value });
-        }, fail);
-      } catch (error) {
-        fail(error);
-      }
+      const waiting = new Waiting<T>(this.#waiting, { keep, deadline }, resolve, reject);
+      running.then(
+        (value) => waiting.done(value),
+        (error: unknown) => waiting.fail(error),
+      );
+      if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline);
+      if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(waiting);
     });
   }
 
-  #cut(which: (entry: Waiting) => boolean, why: CutOff["why"]): void {
-    for (const entry of [...this.#waiting]) {
-      if (!which(entry)) continue;
-      this.#waiting.delete(entry);
-      entry.cut(why);
-    }
+  #cut(which: (entry: Cuttable) => boolean, why: CutOff["why"]): void {
+    for (const entry of [...this.#waiting]) if (which(entry)) entry.cut(why);
   }
 
-  #cutSoon(entry: Waiting): void {
-    this.#runtime.after(0, () => this.#cut((waiting) => waiting === entry, "aborted"), { keepAlive: true });
+  #cutSoon(entry: Cuttable): void {
+    this.#runtime.after(0, () => entry.cut("aborted"), { keepAlive: true });
   }
 
   /** One timer serves all deadlines: it is moved only for an earlier one, and set again for what is left when it fires. */
@@ -173,4 +185,9 @@ export class InProcessScope implements StepScope {
     if (names.has(name)) throw new Defect(`step name used twice: ${name}`);
     names.add(name);
   }
+}
+
+/** What threw before it gave a promise. */
+function failed<T>(error: unknown): Promise<Outcome<T>> {
+  return Defect.is(error) ? Promise.reject(error) : Promise.resolve({ ok: false, error });
 }

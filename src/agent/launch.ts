@@ -50,13 +50,17 @@ export function launch(given: LaunchOptions): Launch {
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller });
   const start = async (): Promise<TurnResult> => {
     const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
+    // A turn with providers of its own has a table of its own.
+    const lister = options.tools === undefined ? undefined : wiring.lister;
     try {
+      lister?.watch(wiring.providers);
       const messages = input();
       if (caller?.has(sessionId) === true) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
       return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {
       unfollow?.();
+      lister?.close();
       if (bus.closing.length > 0) await settleListeners(run);
       sessions.release(run.conversation);
       own?.close();

@@ -42,7 +42,7 @@ export class ModelCall {
     const { model, runtime, settings } = run.wiring;
     const { messages, tools, options, requestContext } = prepared;
     const { signal, sessionId, turnId, round } = run;
-    const request = { messages, tools, options, requestContext, signal, sessionId, turnId, round };
+    const request = { messages, tools: [...tools], options, requestContext, signal, sessionId, turnId, round };
     let live = true;
     const onChunk = (chunk: StreamChunk): void => {
       if (live) this.#take(chunk);
@@ -102,9 +102,14 @@ function reply(
     : model.chatStreaming(request, onChunk);
 }
 
+/** Ports are bound by types, and not everybody's is. */
+function hasParts({ parts }: { readonly parts?: unknown }): boolean {
+  return Array.isArray(parts) && parts.every((part) => typeof part === "object" && part !== null);
+}
+
 /** A frozen copy of what the port answered; what is no response is `response-parse`. */
 function checked(response: ModelResponse): ModelResponse {
-  if (typeof response !== "object" || response === null || !Array.isArray(response.parts)) {
+  if (typeof response !== "object" || response === null || !hasParts(response)) {
     throw new ModelError("response-parse", "the model port answered without parts");
   }
   try {

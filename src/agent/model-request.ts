@@ -1,11 +1,13 @@
+import { adopt } from "../domain/adopt.js";
 import { Defect, ModelError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, Message } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import type { StageOf } from "../domain/stage.js";
 import type { ToolDef } from "../domain/tool.js";
 import { compressContext } from "./compression.js";
-import { withoutCustom } from "./settings.js";
+import { type Settings, withoutCustom } from "./settings.js";
 import type { HookEntry } from "./hook-index.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -18,6 +20,9 @@ export type PreparedRequest = {
   readonly entered: number;
 };
 
+/** What a round sends without the system prompt; `plain` when it is known to hold no custom message. */
+export type RoundContext = { readonly messages: readonly AgentMessage[]; readonly plain: boolean };
+
 /** A hook ended the turn instead. */
 export type Ended = {
   readonly ended: { readonly kind: "stop" | "abort"; readonly reason: string; readonly by: HookEntry };
@@ -25,7 +30,12 @@ export type Ended = {
 };
 
 /** The conversation a round sends: after `beforeContext` and compression, without the system prompt. */
-export async function roundContext(run: TurnRun): Promise<{ readonly messages: readonly AgentMessage[] } | Ended> {
+export function roundContext(run: TurnRun): Awaitable<RoundContext | Ended> {
+  if (run.stages.has("beforeContext") || run.wiring.compressors.length > 0) return madeContext(run);
+  return { messages: run.conversation.view(), plain: !run.conversation.hasCustom };
+}
+
+async function madeContext(run: TurnRun): Promise<RoundContext | Ended> {
   let messages: readonly AgentMessage[] | undefined;
   if (run.stages.has("beforeContext")) {
     const passed = await run.stages.forward({ kind: "beforeContext", messages: run.conversation.view() });
@@ -38,7 +48,7 @@ export async function roundContext(run: TurnRun): Promise<{ readonly messages: r
       messages = undefined;
     }
   }
-  return { messages: await compressContext(run, messages, "before-model") };
+  return { messages: await compressContext(run, messages, "before-model"), plain: false };
 }
 
 async function storeContext(run: TurnRun, messages: readonly AgentMessage[]): Promise<void> {
@@ -52,16 +62,17 @@ async function storeContext(run: TurnRun, messages: readonly AgentMessage[]): Pr
 /** Puts the system prompt in front, projects, and asks `beforeModel`. Throws `ModelError("request-build")` for what fails on the way. */
 export async function prepareRequest(
   run: TurnRun,
-  context: readonly AgentMessage[],
+  context: RoundContext,
   attempt: number,
 ): Promise<PreparedRequest | Ended> {
-  const system = await systemMessages(run, attempt);
-  const project = run.wiring.settings.toModelMessages;
-  const projected = project === undefined ? withoutCustom(context) : projectedBy(run, () => project([...context]));
-  const messages = system.length === 0 ? projected : system.concat(projected);
+  const { system, toModelMessages } = run.wiring.settings;
+  const front = system === undefined ? [] : await systemMessages(run, system, attempt);
+  const messages = front.concat(projected(run, context, toModelMessages));
   const { options } = run.wiring.settings;
   const tools = run.table.defs;
-  if (!run.stages.has("beforeModel")) return { messages, tools, options, requestContext: undefined, entered: 0 };
+  if (!run.stages.has("beforeModel")) {
+    return { messages, tools, options, requestContext: undefined, entered: 0 };
+  }
   const passed = await run.stages.forward({ kind: "beforeModel", messages, tools, options }, { attempt });
   const ended = endedBy(passed);
   if (ended !== undefined) return ended;
@@ -75,9 +86,11 @@ export async function prepareRequest(
   };
 }
 
-async function systemMessages(run: TurnRun, attempt: number): Promise<Message[]> {
-  const { system } = run.wiring.settings;
-  if (system === undefined) return [];
+async function systemMessages(
+  run: TurnRun,
+  system: NonNullable<Settings["system"]>,
+  attempt: number,
+): Promise<Message[]> {
   if (typeof system === "string") run.system = system;
   else {
     const { sessionId, turnId, round, signal } = run;
@@ -87,12 +100,16 @@ async function systemMessages(run: TurnRun, attempt: number): Promise<Message[]>
     run.system = outcome.value;
   }
   if (run.system === "") return [];
-  return [{ role: "system", content: [{ type: "text", text: run.system }], id: `${run.turnId}.system`, at: run.now }];
+  const content = [{ type: "text" as const, text: run.system }];
+  return [adopt({ role: "system", content, id: `${run.turnId}.system`, at: run.now }, "system prompt")];
 }
 
-function projectedBy(run: TurnRun, project: () => readonly (Message | AgentMessage | object)[]): readonly Message[] {
+/** What the model may see of the conversation (C2). */
+function projected(run: TurnRun, context: RoundContext, project: Settings["toModelMessages"]): readonly Message[] {
+  const { messages, plain } = context;
+  if (project === undefined) return plain ? (messages as readonly Message[]) : withoutCustom(messages);
   try {
-    return withoutCustom(project().map((message) => run.stamp(message as AgentMessage)));
+    return withoutCustom(project([...messages]).map(run.stamp));
   } catch (error) {
     throw buildError("toModelMessages", error);
   }

@@ -2,12 +2,14 @@ import { AgentError, Defect, EnneadError } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
 import { type EndStep, type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
-import { begin, type Turn, withEnding, withRound } from "../domain/turn.js";
+import { begin, type Turn, withAnswer, withEnding, withRound } from "../domain/turn.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import { asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
 import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
 import { openTurn, resolveTools } from "./open-turn.js";
 import { askContinue, askEnd } from "./round-end.js";
+import { isThenable } from "./observers.js";
 import { HookFailure } from "./stages.js";
 import { closeCalls, runTools } from "./tool-batch.js";
 import type { TurnRun } from "./turn-run.js";
@@ -28,19 +30,26 @@ export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Pro
 
 /** The loop: asks the table what comes next, does it, until a step ends the turn. */
 async function loop(run: TurnRun, input: readonly MessageInput[], entered: number): Promise<TurnResult> {
-  let turn = await guarded(run, begin(), (fresh) => openTurn(run, fresh, input));
-  turn = await guarded(run, turn, (open) => resolveTools(run, open, "turn-start"));
+  let turn = begin();
+  try {
+    turn = await openTurn(run, turn, input);
+    turn = await resolveTools(run, turn, "turn-start");
+  } catch (error) {
+    turn = caught(run, turn, error);
+  }
   const { settings } = run.wiring;
   const limits = { maxToolRounds: settings.limits.maxToolRounds, onToolRoundLimit: settings.onToolRoundLimit };
   for (;;) {
     const current = withOutside(run, turn);
     const step = nextStep(current, limits);
     if (isEnd(step)) {
-      const closed = withOutside(run, await closeOpen(run, current));
+      const closing = closeOpen(run, current);
+      const closed = withOutside(run, isThenable(closing) ? await closing : closing);
       return endTurn(run, closed, stepAfterClosing(nextStep(closed, limits), step), entered);
     }
     try {
-      turn = await take(run, current, step);
+      const next = take(run, current, step);
+      turn = isThenable(next) ? await next : next;
     } catch (error) {
       turn = caught(run, current, error);
     }
@@ -48,18 +57,37 @@ async function loop(run: TurnRun, input: readonly MessageInput[], entered: numbe
 }
 
 /** Does one step of the loop; what it decides is in the turn it returns. */
-async function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Promise<Turn> {
+function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Awaitable<Turn> {
   switch (step.type) {
     case "call-model":
-      return askModel(run, await startRound(run, turn));
+      return callModel(run, turn);
     case "run-tools":
       return runTools(run, turn, step.calls);
     case "ask-continue":
-      await endRound(run, turn);
-      return askContinue(run, turn, step.natural);
+      return run.hasRoundCallbacks || run.stages.has("beforeContinue")
+        ? endAndAsk(run, turn, step.natural)
+        : withAnswer(closeRound(run, turn), "continue", undefined);
     case "ask-end":
-      return askEnd(run, turn);
+      return run.stages.has("beforeEnd") ? askEnd(run, turn) : withAnswer(turn, "end", undefined);
   }
+}
+
+async function callModel(run: TurnRun, turn: Turn): Promise<Turn> {
+  await endRound(run, turn);
+  run.round += 1;
+  run.roundOpen = true;
+  run.bus.publish("roundStarted", { round: run.round });
+  let next = withRound(turn);
+  if (run.toolsVersion !== run.wiring.lister.version) {
+    await run.scope.step(`poll#${run.round}`, () => Promise.resolve({ toolsChanged: true }));
+    next = await resolveTools(run, next, "tools-changed");
+  }
+  return askModel(run, next);
+}
+
+async function endAndAsk(run: TurnRun, turn: Turn, natural: boolean): Promise<Turn> {
+  await endRound(run, turn);
+  return askContinue(run, turn, natural);
 }
 
 /** A turn with what happened outside the loop: an abort, a write that failed. */
@@ -72,27 +100,27 @@ function withOutside(run: TurnRun, turn: Turn): Turn {
   return next;
 }
 
-async function startRound(run: TurnRun, turn: Turn): Promise<Turn> {
-  await endRound(run, turn);
-  run.round += 1;
-  run.roundOpen = true;
-  run.bus.publish("roundStarted", { round: run.round });
-  const next = withRound(turn);
-  if (run.toolsVersion === run.wiring.lister.version) return next;
-  await run.scope.step(`poll#${run.round}`, async () => ({ toolsChanged: true }));
-  return resolveTools(run, next, "tools-changed");
+/** Runs what hooks left for the end of the round, if anything, and publishes it. */
+function endRound(run: TurnRun, turn: Turn): Promise<void> | undefined {
+  if (!run.roundOpen) return undefined;
+  if (run.hasRoundCallbacks) return run.settleRest().then(() => void closeRound(run, turn));
+  closeRound(run, turn);
+  return undefined;
 }
 
-async function endRound(run: TurnRun, turn: Turn): Promise<void> {
-  if (!run.roundOpen) return;
+function closeRound(run: TurnRun, turn: Turn): Turn {
+  if (run.roundOpen) run.bus.publish("roundEnded", { round: run.round, usage: turn.roundUsage });
   run.roundOpen = false;
-  await run.settle("request");
-  await run.settle("round");
-  run.bus.publish("roundEnded", { round: run.round, usage: turn.roundUsage });
+  return turn;
 }
 
 /** However a turn ends, each call has a result or is pending; the round it was in is over. */
-async function closeOpen(run: TurnRun, turn: Turn): Promise<Turn> {
+function closeOpen(run: TurnRun, turn: Turn): Awaitable<Turn> {
+  if (turn.open.length === 0 && !run.hasRoundCallbacks) return closeRound(run, turn);
+  return closeCallsAndRound(run, turn);
+}
+
+async function closeCallsAndRound(run: TurnRun, turn: Turn): Promise<Turn> {
   const closed = turn.open.length === 0 ? turn : await guarded(run, turn, () => closeCalls(run, turn, turn.open));
   await endRound(run, closed);
   await run.settleRest();

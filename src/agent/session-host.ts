@@ -26,6 +26,8 @@ export class SessionHost {
   readonly #scope: InProcessScope;
   readonly #cache = new Map<string, Conversation>();
   readonly #sightings = new Map<string, Sighting>();
+  /** By session, the turn of this agent that ended without a last write: nobody moves its lease. */
+  readonly #abandoned = new Map<string, string>();
   readonly #beating = new Set<Writer>();
   #heart: (() => void) | undefined;
 
@@ -69,7 +71,9 @@ export class SessionHost {
   /** Whether another turn's lease is alive: it is dead when it has not changed for `turnLeaseMs` since it was first seen here (S2). */
   isAlive(id: string, metadata: { readonly [key: string]: Json }, turnId: string, turnLeaseMs: number): boolean {
     const lease = metadata[SESSION_KEYS.turn];
-    if (lease === undefined || (isJsonObject(lease) && lease["turnId"] === turnId)) {
+    const owner = isJsonObject(lease) ? lease["turnId"] : undefined;
+    if (lease === undefined) this.#abandoned.delete(id);
+    if (lease === undefined || owner === turnId || (owner !== undefined && owner === this.#abandoned.get(id))) {
       this.#sightings.delete(id);
       return false;
     }
@@ -79,6 +83,11 @@ export class SessionHost {
     if (seen?.lease === text) return now - seen.since < turnLeaseMs;
     this.#sightings.set(id, { lease: text, since: now });
     return true;
+  }
+
+  /** Notes that this turn is over, and that its lease may be stored still. */
+  abandon(id: string, turnId: string): void {
+    this.#abandoned.set(id, turnId);
   }
 
   /** Moves this writer's lease regularly until it is released. One timer serves all turns. */

@@ -1,7 +1,7 @@
 import { AgentError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
-import { type Compaction, type Revision, type Session, SESSION_KEYS } from "../domain/session.js";
+import { type Compaction, type Revision, SESSION_KEYS } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
@@ -25,6 +25,8 @@ export interface Writer {
   close(change?: WriteChange): Promise<void>;
   /** Moves the end of the lease. */
   beat(): void;
+  /** The lease may be stored still: there was a first write, and no last one. */
+  readonly holdsLease: boolean;
 }
 
 /** What a writer needs of its turn. */
@@ -41,9 +43,6 @@ export type WriterOptions = {
   /** Numbers the writes of the turn, over all its writers. */
   readonly nextWrite: () => number;
 };
-
-/** What a write records. */
-type Written = { readonly revision: Revision; readonly metadata: JsonObject | undefined };
 
 type Batch = {
   readonly messages: AgentMessage[];
@@ -88,8 +87,17 @@ export class RoundWriter implements Writer {
   async open(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
     const batch = emptyBatch();
     addTo(batch, messages, change);
-    await this.#write(batch, { lease: true });
-    this.#state = "open";
+    try {
+      await this.#write(batch, { lease: true });
+      this.#state = "open";
+    } catch (error) {
+      this.#state = "failed";
+      throw error;
+    }
+  }
+
+  get holdsLease(): boolean {
+    return this.#state === "open" || this.#state === "failed";
   }
 
   add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
@@ -117,39 +125,40 @@ export class RoundWriter implements Writer {
     this.#queued = undefined;
     const batch = this.#next;
     this.#next = emptyBatch();
-    const flushing = this.#write(batch, { lease: false }).then(
-      () => this.#settled(),
-      (error: unknown) => {
-        this.#settled();
-        if (this.#state !== "failed") this.#options.onFailure(error);
-        this.#state = "failed";
-        throw error;
-      },
-    );
-    this.#flushing = flushing;
-    return flushing;
-  }
-
-  #settled(): void {
-    this.#flushing = undefined;
+    this.#flushing = this.#write(batch, { lease: false });
+    return this.#flushing;
   }
 
   async #write(batch: Batch, { lease }: { readonly lease: boolean }): Promise<void> {
-    if (this.#state === "failed") throw new AgentError("session", "an earlier write of this turn failed");
+    try {
+      if (this.#state === "failed") throw new AgentError("session", "an earlier write of this turn failed");
+      await this.#store(batch, lease);
+    } catch (error) {
+      if (!lease) this.#fail(error);
+      throw error;
+    } finally {
+      this.#flushing = undefined;
+    }
+  }
+
+  async #store(batch: Batch, lease: boolean): Promise<void> {
     const { scope, conversation, stores, storeTimeoutMs, turnId, nextWrite } = this.#options;
     const number = nextWrite();
-    const store = async (): Promise<Written> => {
-      const metadata = lease ? { ...batch.metadata, [SESSION_KEYS.turn]: this.#lease() } : batch.metadata;
+    let { metadata } = batch;
+    const write = (): Promise<Revision> => {
+      if (lease) metadata = { ...metadata, [SESSION_KEYS.turn]: this.#lease() };
       const delta = { ...batch, metadata, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
-      const revision = await stores.append(conversation.id, delta);
-      const whole = (): Session => conversation.after(delta, revision);
-      await stores.mirror(conversation, { delta, before: conversation.standing(), whole });
-      return { revision, metadata };
+      return stores.write(conversation, delta);
     };
-    const outcome = await scope.step(`append#${number}`, store, { keep: true, timeoutMs: storeTimeoutMs });
+    const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
     if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
     conversation.push(batch.messages);
-    conversation.commit({ ...batch, metadata: outcome.value.metadata }, outcome.value.revision);
+    conversation.commit({ ...batch, metadata }, outcome.value);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state !== "failed") this.#options.onFailure(error);
+    this.#state = "failed";
   }
 
   #lease(): JsonObject {
@@ -187,18 +196,17 @@ export class KeepingWriter implements Writer {
     this.#before = undefined;
     addTo(this.#kept, [], change);
     const delta = { ...this.#kept, operationId: `${turnId}.0`, baseRevision: conversation.revision };
-    const store = async (): Promise<Written> => {
-      const revision = await stores.append(conversation.id, delta);
-      const whole = (): Session => conversation.after({ ...delta, messages: [] }, revision);
-      await stores.mirror(conversation, { delta, before, whole });
-      return { revision, metadata: delta.metadata };
-    };
-    const outcome = await scope.step("append#0", store, { keep: true, timeoutMs: storeTimeoutMs });
-    if (outcome.ok) return conversation.commit(delta, outcome.value.revision);
+    const write = (): Promise<Revision> => stores.write(conversation, delta, before);
+    const outcome = await scope.step("append#0", write, { keep: true, timeoutMs: storeTimeoutMs });
+    if (outcome.ok) return conversation.commit(delta, outcome.value);
     const error = storeError("append to", conversation.id, outcome.error);
     onFailure(error);
     throw error;
   }
 
   beat(): void {}
+
+  get holdsLease(): boolean {
+    return false;
+  }
 }

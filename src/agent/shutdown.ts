@@ -39,12 +39,11 @@ function labelOf(lifecycle: Lifecycle): string {
   return lifecycle.name === undefined ? "a lifecycle" : safeLabel(lifecycle.name);
 }
 
-/** A turn that has not ended. */
-export type LiveTurn = { readonly control: TurnControl; readonly done: Promise<unknown> };
+const NOTHING: Promise<unknown> = Promise.resolve();
 
 /** The turns of an agent, and the end of it (A2). */
 export class LiveTurns {
-  readonly #live = new Set<LiveTurn>();
+  readonly #live = new Map<TurnControl, Promise<unknown>>();
   #closed = false;
 
   /** Throws `AgentError("shut-down")` once the agent is closing. */
@@ -52,12 +51,16 @@ export class LiveTurns {
     if (this.#closed) throw new AgentError("shut-down", "the agent was shut down");
   }
 
-  add(turn: LiveTurn): void {
-    this.#live.add(turn);
+  /** Starts a turn and counts it until `delete`, which the turn itself calls at its end. */
+  run<T>(control: TurnControl, start: () => Promise<T>): Promise<T> {
+    this.#live.set(control, NOTHING);
+    const done = start();
+    if (this.#live.has(control)) this.#live.set(control, done);
+    return done;
   }
 
-  delete(turn: LiveTurn): void {
-    this.#live.delete(turn);
+  delete(control: TurnControl): void {
+    this.#live.delete(control);
   }
 
   /** No new turns; the running ones get `drainMs`, then an abort. */
@@ -67,11 +70,11 @@ export class LiveTurns {
     const cancel = runtime.after(
       drainMs,
       () => {
-        for (const turn of this.#live) turn.control.abort("the agent is shutting down");
+        for (const control of this.#live.keys()) control.abort("the agent is shutting down");
       },
       { keepAlive: true },
     );
-    for (const turn of [...this.#live]) await turn.done.catch(() => undefined);
+    for (const done of [...this.#live.values()]) await done.catch(() => undefined);
     cancel();
   }
 }

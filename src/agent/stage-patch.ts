@@ -1,6 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { isJsonObject } from "../domain/json.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
+import type { TurnResult } from "../domain/turn-result.js";
 import type { Stage, StageKind, StageOf, StagePatches } from "../domain/stage.js";
 
 /** A stage whose lists the hook may change without harm to anyone. */
@@ -11,15 +12,29 @@ export function copyStage(stage: Stage): Stage {
     case "chooseTools":
       return { ...stage, tools: [...stage.tools] };
     case "beforeContext":
-      return { ...stage, messages: [...stage.messages] };
+      return withOwnMessages(stage, stage.messages);
     case "beforeModel":
-      return { ...stage, messages: [...stage.messages], tools: [...stage.tools] };
+      return withOwnMessages({ ...stage, tools: [...stage.tools] }, stage.messages);
+    case "afterTurn":
+      return { ...stage, result: ownLists(stage.result) };
     case "beforeContinue":
     case "beforeEnd":
       return { ...stage, exchanges: [...stage.exchanges] };
     default:
       return { ...stage };
   }
+}
+
+/** A long list is copied only for a hook that reads it. */
+function withOwnMessages<S extends Stage, M>(stage: S, messages: readonly M[]): S {
+  let own: M[] | undefined;
+  return {
+    ...stage,
+    get messages() {
+      own ??= [...messages];
+      return own;
+    },
+  };
 }
 
 /** The stage with a hook's patch, everything in it copied and frozen. Throws a TypeError for what JSON cannot hold or the stage does not have. */
@@ -88,5 +103,18 @@ function modelPatch(
     ...(requestContext === undefined
       ? undefined
       : { requestContext: adopt(requestContext, "beforeModel.requestContext") }),
+  };
+}
+
+/** A result whose lists belong to the reader. */
+function ownLists(result: TurnResult): TurnResult {
+  const { messages, toolResults, exchanges, deferred, undelivered } = result;
+  return {
+    ...result,
+    messages: [...messages],
+    toolResults: [...toolResults],
+    exchanges: [...exchanges],
+    deferred: [...deferred],
+    undelivered: [...undelivered],
   };
 }

@@ -10,7 +10,7 @@ import { Conversation, type Standing } from "./conversation.js";
 export type CompareDelta = SessionDelta & { readonly baseRevision: Revision };
 
 /** A write that the authority took: where the session stood before it, and all of it afterwards. */
-export type MirrorWrite = { readonly delta: SessionDelta; readonly before: Standing; readonly whole: () => Session };
+type MirrorWrite = { readonly delta: SessionDelta; readonly before: Standing; readonly whole: () => Session };
 
 /** The stores of an agent as one, unbounded in time: the first is the authority, the others are mirrors written after it, in order (S1). Keeps nothing. */
 export class Stores {
@@ -25,9 +25,9 @@ export class Stores {
     return this.#authority;
   }
 
-  /** Reads from the authority. Rejects with `AgentError("session")`. */
+  /** Reads from the authority. Rejects with what the store rejects with. */
   load(id: string, known: Revision | undefined): Promise<LoadedSession> {
-    return named("load", id, () => this.#authority.load(id, known));
+    return this.#authority.load(id, known);
   }
 
   /** Replaces a whole session everywhere; compared at the authority unless `replace`. */
@@ -43,34 +43,48 @@ export class Stores {
     }
   }
 
-  /** One compared write to the authority. Rejects with `AgentError("session")`, cause `SessionError`. */
-  append(id: string, delta: CompareDelta): Promise<Revision> {
-    return named("append", id, () => appendTo(this.#authority, id, delta));
+  /**
+   * One compared write, to the authority and then to the mirrors; answers the authority's revision. `before` is where the session
+   * stood when the delta's messages are in `conversation` already; `conversation` itself is brought up to date by the caller.
+   */
+  write(conversation: Conversation, delta: CompareDelta, before?: Standing): Promise<Revision> {
+    const stored = appendTo(this.#authority, conversation.id, delta);
+    return this.#mirrors.length === 0 ? stored : this.#mirrored(stored, conversation, delta, before);
   }
 
-  /** A compared write to a session that was read whole, in all stores. */
+  /** The same for a session that was read whole. */
   async add(id: string, session: Session, delta: CompareDelta): Promise<void> {
     const conversation = new Conversation(id);
     conversation.take(session);
-    const revision = await this.append(id, delta);
-    const before = conversation.standing();
-    await this.mirror(conversation, { delta, before, whole: () => conversation.after(delta, revision) });
+    await this.write(conversation, delta);
   }
 
-  /** The same write to the mirrors. */
-  async mirror(conversation: Conversation, write: MirrorWrite): Promise<void> {
+  async #mirrored(
+    stored: Promise<Revision>,
+    conversation: Conversation,
+    delta: CompareDelta,
+    before: Standing | undefined,
+  ): Promise<Revision> {
+    const revision = await stored;
+    const rest = before === undefined ? delta : { ...delta, messages: [] };
+    const write = { delta, before: before ?? conversation.standing(), whole: () => conversation.after(rest, revision) };
     for (const mirror of this.#mirrors) {
       const made = await named("append to a mirror of", conversation.id, () =>
         mirrorWrite(mirror, conversation, write),
       );
       conversation.mirrors.set(mirror, made);
     }
+    return revision;
   }
 }
 
-/** `append`, or load and compared save for a store without it. */
-async function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
-  if (store.append !== undefined) return store.append(id, delta);
+/** `append`, or load and compared save for a store without it. Each store gets a list of its own. */
+function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
+  const own = { ...delta, messages: [...delta.messages] };
+  return store.append === undefined ? saveTo(store, id, own) : store.append(id, own);
+}
+
+async function saveTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
   const stored = await store.load(id);
   if (stored.revision !== delta.baseRevision)
     throw new SessionError("conflict", `${safeLabel(id)} was changed by another writer`);

@@ -45,8 +45,7 @@ export class TurnControl {
 }
 
 /** Aborts with the caller's signal. Returns how to remove the one listener. */
-export function followSignal(control: TurnControl, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
+export function followSignal(control: TurnControl, signal: AbortSignal): () => void {
   const onAbort = (): void => control.abort(reasonOf(signal));
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });

@@ -35,8 +35,8 @@ export type TurnStart = {
   readonly control: TurnControl;
   /** Absent for a turn without session. */
   readonly sessions: TurnSessions | undefined;
-  /** Sessions whose tools are on the way to this turn, its own included. */
-  readonly path: ReadonlySet<string>;
+  /** Sessions whose tools are on the way to this turn. */
+  readonly caller: ReadonlySet<string> | undefined;
 };
 
 /** What the parts of one turn share: its wiring, where it stands, and what it has made. Its `Turn` value decides what comes next. */
@@ -48,7 +48,6 @@ export class TurnRun implements TurnView {
   readonly control: TurnControl;
   readonly signal: AbortSignal;
   readonly sessions: TurnSessions | undefined;
-  readonly path: ReadonlySet<string>;
   readonly stages: Stages;
   readonly added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
@@ -72,6 +71,7 @@ export class TurnRun implements TurnView {
   usageBefore: Usage = {};
   conversation!: Conversation;
   writer!: Writer;
+  readonly #caller: ReadonlySet<string> | undefined;
   #messageNumber = 0;
   readonly #settledRound: (() => Awaitable<void>)[] = [];
   readonly #settledRequest: (() => Awaitable<void>)[] = [];
@@ -86,10 +86,14 @@ export class TurnRun implements TurnView {
     this.control = start.control;
     this.signal = start.control.signal;
     this.sessions = start.sessions;
-    this.path = start.path;
+    this.#caller = start.caller;
     this.stages = new Stages(start.wiring.hooks, this);
   }
 
+  /** Sessions whose tools are on the way to a tool of this turn, its own included. */
+  get path(): ReadonlySet<string> {
+    return new Set(this.#caller).add(this.sessionId);
+  }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;
   }
@@ -149,6 +153,11 @@ export class TurnRun implements TurnView {
   settle(what: "request" | "round"): Promise<void> | undefined {
     const list = what === "request" ? this.#settledRequest : this.#settledRound;
     return list.length === 0 ? undefined : this.#settleAll(list);
+  }
+
+  /** Whether hooks left anything for the end of the request or round. */
+  get hasRoundCallbacks(): boolean {
+    return this.#settledRound.length > 0 || this.#settledRequest.length > 0;
   }
 
   /** The same for everything that is left when the turn ends. */

@@ -28,7 +28,7 @@ const POLL_MS = 250;
 export class TurnSessions {
   readonly #options: TurnSessionsOptions;
   readonly #locks: (() => void)[] = [];
-  readonly #writers: Writer[] = [];
+  readonly #writers: { readonly id: string; readonly writer: Writer }[] = [];
   #loads = 0;
   #writes = 0;
 
@@ -72,7 +72,7 @@ export class TurnSessions {
     const limits = { storeTimeoutMs, turnLeaseMs };
     const options = { stores: host.stores, conversation, turnId, scope, runtime, ...limits, onFailure, nextWrite };
     const writer = settings.persistence === "round" ? new RoundWriter(options) : new KeepingWriter(options);
-    this.#writers.push(writer);
+    this.#writers.push({ id: conversation.id, writer });
     host.beat(writer);
     return writer;
   }
@@ -83,8 +83,11 @@ export class TurnSessions {
 
   /** Gives everything back; the conversation is kept for the next turn unless its writes failed. */
   release(conversation: Conversation | undefined): void {
-    const { host, control } = this.#options;
-    for (const writer of this.#writers) host.release(writer);
+    const { host, control, turnId } = this.#options;
+    for (const { id, writer } of this.#writers) {
+      host.release(writer);
+      if (writer.holdsLease) host.abandon(id, turnId);
+    }
     if (conversation !== undefined && control.failure === undefined) host.keep(conversation);
     for (const unlock of this.#locks) unlock();
   }
@@ -95,10 +98,12 @@ export class TurnSessions {
     const timeoutMs = settings.limits.storeTimeoutMs;
     const name = this.#loads === 0 ? "load" : `load#${this.#loads}`;
     this.#loads += 1;
-    const read = async (): Promise<{ readonly revision: Revision; readonly count: number }> => {
+    const read = (): Promise<{ readonly revision: Revision; readonly count: number }> => {
       const known = conversation.revision === 0 ? undefined : conversation.revision;
-      conversation.take(await host.stores.load(conversation.id, known));
-      return { revision: conversation.revision, count: conversation.count };
+      return host.stores.load(conversation.id, known).then((loaded) => {
+        conversation.take(loaded);
+        return { revision: conversation.revision, count: conversation.count };
+      });
     };
     const outcome = await scope.step(name, read, { timeoutMs });
     if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
