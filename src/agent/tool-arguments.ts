@@ -2,7 +2,7 @@ import { adopt, copyJson } from "../domain/adopt.js";
 import { applyDefaults, dropNulls } from "../domain/arguments.js";
 import { coerceArguments } from "../domain/coerce-arguments.js";
 import { Defect, describeThrown, ToolError } from "../domain/errors.js";
-import type { JsonObject } from "../domain/json.js";
+import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { ToolCall } from "../domain/tool.js";
 import type { ValidationIssue } from "../ports/tool-provider.js";
@@ -26,6 +26,8 @@ export function checkArguments(
     let args = call.arguments;
     if (provider.prepareArguments !== undefined)
       args = provider.prepareArguments(def.name, copyJson(args, "arguments") as JsonObject);
+    // Ports and hooks are bound by types, and not everybody's is.
+    if (!isJsonObject(args)) return invalid(call, "/: object");
     if (options.coerce) args = coerceArguments(def.inputSchema, args);
     args = applyDefaults(def.inputSchema, dropNulls(def.inputSchema, args));
     if (provider.validate !== undefined) {
