@@ -1,4 +1,4 @@
-import { AgentError } from "../domain/errors.js";
+import { AgentError, Defect } from "../domain/errors.js";
 import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import { stampMessage } from "../domain/stamp-message.js";
@@ -50,8 +50,9 @@ export class Agent implements AgentApi {
     try {
       await agent.tools();
     } catch (error) {
-      await agent.shutdown();
-      throw error;
+      const failures = await agent.shutdown().then(() => [], failuresOf);
+      if (failures.length === 0 || Defect.is(error)) throw error;
+      throw new AggregateError([error, ...failures], "the agent was not composed, and did not shut down cleanly");
     }
     return agent;
   }
@@ -128,8 +129,8 @@ export class Agent implements AgentApi {
     const { runtime, settings } = this.#wiring;
     await this.#turns.drain(runtime, settings.limits.drainMs);
     this.#host.close();
-    this.#wiring.lister.close();
-    const failures = await stopAll(this.#ports.lifecycles ?? []);
+    const failures = this.#wiring.lister.close();
+    failures.push(...(await stopAll(this.#ports.lifecycles ?? [])));
     if (failures.length > 0) throw new AggregateError(failures, "the agent did not shut down cleanly");
   }
 
@@ -168,6 +169,11 @@ function takeInput(input: TurnInput, check: () => void): () => readonly MessageI
       throw error;
     };
   }
+}
+
+/** The single failures of a shut-down. */
+function failuresOf(error: unknown): readonly unknown[] {
+  return error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
 }
 
 /** A message that may be added between turns: it must leave no call open, and answer none. */

@@ -1,4 +1,4 @@
-import { AgentError } from "../domain/errors.js";
+import { AgentError, errorCategory } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
@@ -60,7 +60,12 @@ export function launch(given: LaunchOptions): Launch {
       return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {
       unfollow?.();
-      lister?.close();
+      for (const error of lister?.close() ?? [])
+        settings.onSecondaryFailure({
+          stage: "tools",
+          operation: "stop listening",
+          errorCategory: errorCategory(error),
+        });
       if (bus.closing.length > 0) await settleListeners(run);
       sessions.release(run.conversation);
       own?.close();

@@ -80,11 +80,18 @@ export class ToolLister {
     this.#stops = providers.flatMap((provider) => provider.onToolsChanged?.(() => void (this.version += 1)) ?? []);
   }
 
-  /** Hears of nothing more. */
-  close(): void {
+  /** Hears of nothing more; returns what providers threw. */
+  close(): unknown[] {
     const stops = this.#stops;
     this.#stops = [];
-    for (const stop of stops) stop();
+    return stops.flatMap((stop) => {
+      try {
+        stop();
+        return [];
+      } catch (error) {
+        return [error];
+      }
+    });
   }
 
   /** The table of what providers listed; made anew only when a list is another than the time before. Throws `CompositionError`. */
