@@ -4,8 +4,8 @@ import { bareSubject, enneadSubject } from "../subjects/subject.mjs";
 /** Sessions of 1,000 turns; a lap is 100 of them, so that the last can be held against the first. */
 export const replies = [textReply(20)];
 export const plan = {
-  warmUp: 1000,
-  turns: 3000,
+  warmUp: 4000,
+  turns: 4000,
   turnsPerSession: 1000,
   lap: 100,
   quick: { warmUp: 20, turns: 20, turnsPerSession: 20, lap: 2 },

@@ -1,8 +1,7 @@
-import { Type } from "@sinclair/typebox";
 import { Agent } from "ennead";
 import { OpenAiChatModel } from "ennead/models/openai-chat";
 import { MemorySessionStore } from "ennead/sessions/memory";
-import { defineTool } from "ennead/tools";
+import { defineTool, Type } from "ennead/tools";
 
 /** A process that builds an agent ready for its first turn. */
 const agent = await Agent.create({
