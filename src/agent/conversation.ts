@@ -147,6 +147,8 @@ export class Conversation {
   }
 }
 
+/** By ids: a message of a record never changes under its id. */
 function compactionChanged(a: Compaction | undefined, b: Compaction | undefined): boolean {
-  return a?.upTo !== b?.upTo || a?.messages.length !== b?.messages.length;
+  if (a?.upTo !== b?.upTo || a?.messages.length !== b?.messages.length) return true;
+  return a?.messages.some((message, index) => message.id !== b?.messages[index]?.id) === true;
 }

@@ -15,7 +15,8 @@ import type { TurnRun } from "./turn-run.js";
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
   let failure = step.type === "fail" ? failureOf(turn, step) : undefined;
   try {
-    await run.writer?.close({ metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
+    const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
+    await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
   } catch (error) {
     if (Defect.is(error)) throw error;
     if (step.type === "abort") run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
@@ -52,7 +53,7 @@ export async function refuseTurn(run: TurnRun, error: AgentError, entered: numbe
 /** A `Defect` is rethrown as it is; the turn it broke still ends with one terminal event and without its lease (T3, T5). */
 export async function endByDefect(run: TurnRun, error: unknown): Promise<never> {
   if (!run.bus.ended) {
-    await run.writer?.close().catch(() => undefined);
+    await run.writer?.discard().catch(() => undefined);
     run.bus.publish("turnFailed", { category: errorCategory(error) });
   }
   throw error;

@@ -1,4 +1,3 @@
-import { AgentError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
 import { type Compaction, type Revision, SESSION_KEYS } from "../domain/session.js";
@@ -23,6 +22,8 @@ export interface Writer {
   add(messages: readonly AgentMessage[], change?: WriteChange): Promise<void>;
   /** The last write: what is left, and the end of the lease. Does nothing before `open` or after a failure. */
   close(change?: WriteChange): Promise<void>;
+  /** The same for a turn that failed; what was kept for the end is dropped (S3). */
+  discard(change?: WriteChange): Promise<void>;
   /** Moves the end of the lease. */
   beat(): void;
   /** The lease may be stored still: there was a first write, and no last one. */
@@ -79,6 +80,8 @@ export class RoundWriter implements Writer {
   #flushing: Promise<void> | undefined;
   #queued: Promise<void> | undefined;
   #state: "new" | "open" | "closed" | "failed" = "new";
+  /** What every write after a failed one is refused with: the first cause. */
+  #failure: unknown;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -87,13 +90,8 @@ export class RoundWriter implements Writer {
   async open(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
     const batch = emptyBatch();
     addTo(batch, messages, change);
-    try {
-      await this.#write(batch, { lease: true });
-      this.#state = "open";
-    } catch (error) {
-      this.#state = "failed";
-      throw error;
-    }
+    await this.#write(batch, { lease: true });
+    this.#state = "open";
   }
 
   get holdsLease(): boolean {
@@ -102,8 +100,9 @@ export class RoundWriter implements Writer {
 
   add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
     addTo(this.#next, messages, change);
+    if (this.#queued !== undefined) return this.#queued;
     if (this.#flushing === undefined) return this.#flush();
-    this.#queued ??= this.#flushing.then(
+    this.#queued = this.#flushing.then(
       () => this.#flush(),
       () => this.#flush(),
     );
@@ -114,6 +113,10 @@ export class RoundWriter implements Writer {
     if (this.#state !== "open") return Promise.resolve();
     this.#state = "closed";
     return this.add([], { ...change, unset: [SESSION_KEYS.turn, ...(change.unset ?? [])] });
+  }
+
+  discard(change?: WriteChange): Promise<void> {
+    return this.close(change);
   }
 
   beat(): void {
@@ -131,10 +134,11 @@ export class RoundWriter implements Writer {
 
   async #write(batch: Batch, { lease }: { readonly lease: boolean }): Promise<void> {
     try {
-      if (this.#state === "failed") throw new AgentError("session", "an earlier write of this turn failed");
+      if (this.#state === "failed") throw this.#failure;
       await this.#store(batch, lease);
     } catch (error) {
-      if (!lease) this.#fail(error);
+      if (!lease && this.#state !== "failed") this.#options.onFailure(error);
+      this.#fail(error);
       throw error;
     } finally {
       this.#flushing = undefined;
@@ -157,8 +161,8 @@ export class RoundWriter implements Writer {
   }
 
   #fail(error: unknown): void {
-    if (this.#state !== "failed") this.#options.onFailure(error);
     this.#state = "failed";
+    this.#failure = error;
   }
 
   #lease(): JsonObject {
@@ -202,6 +206,11 @@ export class KeepingWriter implements Writer {
     const error = storeError("append to", conversation.id, outcome.error);
     onFailure(error);
     throw error;
+  }
+
+  discard(): Promise<void> {
+    this.#before = undefined;
+    return Promise.resolve();
   }
 
   beat(): void {}
