@@ -60,7 +60,7 @@ export class Agent implements AgentApi {
   async runTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): Promise<TurnResult> {
     const made = this.#launch(input, sessionId, options);
     // In the next microtask, like every other turn: the order of the calls is the order of the turns (T1, T8).
-    await undefined;
+    await Promise.resolve();
     return this.#start(made);
   }
 
