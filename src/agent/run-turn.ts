@@ -81,6 +81,7 @@ async function callModel(run: TurnRun, turn: Turn): Promise<Turn> {
   if (run.toolsVersion !== run.wiring.lister.version) {
     await run.scope.step(`poll#${run.round}`, () => Promise.resolve({ toolsChanged: true }));
     next = await resolveTools(run, next, "tools-changed");
+    if (next.endings.stopped !== undefined || next.endings.hookAborted !== undefined) return next;
   }
   return askModel(run, next);
 }
