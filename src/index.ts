@@ -39,6 +39,7 @@ export * from "./domain/tool.js";
 export { orderResults, type TranscriptViolation, transcriptLaw } from "./domain/transcript.js";
 export { begin, type Endings, type RoundDecision, type Turn, withReply, withResults } from "./domain/turn.js";
 export type * from "./domain/turn-result.js";
+export { EMPTY_TURN_VIEW, type PartialMessage, type PendingCall, type TurnView, turnView } from "./domain/turn-view.js";
 export { addUsage, type Usage } from "./domain/usage.js";
 export { validateArgs } from "./domain/validate-args.js";
 export { quoteWord, splitWords } from "./domain/words.js";

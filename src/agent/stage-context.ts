@@ -10,7 +10,7 @@ import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
 
 /** What a stage context shows of its turn. Arrays are made afresh for each reader. */
-export type TurnView = {
+export type HookTurn = {
   readonly turnId: string;
   readonly sessionId: string;
   readonly round: number;
@@ -40,12 +40,12 @@ export type ContextExtras = {
 
 /** The context of one hook at one stage; reads the turn when asked, so that an unused field costs nothing. */
 export class HookStageContext implements StageContext {
-  readonly #view: TurnView;
+  readonly #view: HookTurn;
   readonly #hook: string;
   readonly #kind: StageKind;
   readonly #extras: ContextExtras;
 
-  constructor(view: TurnView, hook: string, kind: StageKind, extras: ContextExtras) {
+  constructor(view: HookTurn, hook: string, kind: StageKind, extras: ContextExtras) {
     this.#view = view;
     this.#hook = hook;
     this.#kind = kind;

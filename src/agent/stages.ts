@@ -12,7 +12,7 @@ import type { HookEntry, HookIndex } from "./hook-index.js";
 import { isWhole } from "./outcome-check.js";
 import { applyPatch, copyStage } from "./stage-patch.js";
 import { isThenable } from "./observers.js";
-import { type ContextExtras, HookStageContext, type TurnView } from "./stage-context.js";
+import { type ContextExtras, HookStageContext, type HookTurn } from "./stage-context.js";
 
 /** Every hook of an after stage counts, because its before stage was skipped altogether (H1). */
 export const ALL_ENTERED = Number.POSITIVE_INFINITY;
@@ -40,9 +40,9 @@ export type Passed<K extends StageKind> = {
 /** Asks hooks at stages, in onion order. Owned by one turn. */
 export class Stages {
   readonly #index: HookIndex;
-  readonly #view: TurnView;
+  readonly #view: HookTurn;
 
-  constructor(index: HookIndex, view: TurnView) {
+  constructor(index: HookIndex, view: HookTurn) {
     this.#index = index;
     this.#view = view;
   }

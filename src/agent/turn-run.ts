@@ -17,7 +17,7 @@ import type { StepScope } from "../ports/step-scope.js";
 import type { Conversation } from "./conversation.js";
 import { isThenable, type EventBus } from "./observers.js";
 import type { Writer } from "./session-writer.js";
-import type { TurnView } from "./stage-context.js";
+import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
 import type { ToolTable } from "./tool-table.js";
 import type { TurnControl } from "./turn-control.js";
@@ -40,7 +40,7 @@ export type TurnStart = {
 };
 
 /** What the parts of one turn share: its wiring, where it stands, and what it has made. Its `Turn` value decides what comes next. */
-export class TurnRun implements TurnView {
+export class TurnRun implements HookTurn {
   readonly wiring: Wiring;
   readonly turnId: string;
   readonly bus: EventBus;
