@@ -186,7 +186,7 @@ class ToolBatch {
 
   async #wave(wave: readonly Runnable[]): Promise<void> {
     const run = this.#run;
-    if (run.signal.aborted || !(await this.#admit(wave)) || run.signal.aborted) return this.close(wave, NOT_EXECUTED);
+    if (run.signal.aborted || !(await this.#admit(wave))) return this.close(wave, NOT_EXECUTED);
     const steps = wave.map((runnable) => toolStep(run, runnable));
     await run.scope.all(
       steps,

@@ -109,6 +109,13 @@ test("an onStart that fails rolls back what had started, in reverse, and nothing
   expect(log).toEqual(["a start", "b start", "c start", "b shutdown", "a shutdown"]);
 });
 
+test("a provider that is registered twice is one provider, also where a turn brings it again (A1)", async () => {
+  const provider = tools("twice");
+  await using t = await testAgent({ script: [stopResponse("hi")], providers: [provider, provider] });
+  expect((await t.agent.runTurn("hi", "s", { tools: [provider] })).text).toBe("hi");
+  expect(t.model.requests[0]?.tools.map(({ name }) => name)).toEqual(["search"]);
+});
+
 test("an observer or hook that is registered twice fires once (A4)", async () => {
   const observer = new RecordingObserver();
   let asked = 0;

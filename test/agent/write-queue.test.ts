@@ -39,7 +39,7 @@ test("a write never begins while another is under way, at whatever moment it is 
     store.gate = gate.promise;
     const added = [writer.add([note("m1")]), writer.add([note("m2")])];
     gate.resolve();
-    for (let tick = 0; tick < delay; tick++) await undefined;
+    for (let tick = 0; tick < delay; tick++) await Promise.resolve();
     added.push(writer.add([note("m3")]));
     expect((await Promise.allSettled(added)).map(({ status }) => status)).toEqual(Array(3).fill("fulfilled"));
     expect(failures).toEqual([]);
