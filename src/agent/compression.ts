@@ -74,7 +74,9 @@ async function carryOut(
       const view = checkedView(current, proposed, estimate);
       return view === undefined ? undefined : await redirect(run, action, view);
     }
-    const record = checkedReplacement(current, proposed, action.upTo, estimate);
+    const { conversation } = run;
+    const standing = { estimate, stored: conversation.stored(), record: conversation.compaction };
+    const record = checkedReplacement(current, proposed, action.upTo, standing);
     if (record === undefined) return undefined;
     await run.writer.add([], { compaction: record });
     const after = run.conversation.view();

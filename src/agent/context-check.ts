@@ -1,7 +1,7 @@
 import { estimateAll } from "../domain/estimate.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
 import type { Compaction } from "../domain/session.js";
-import { requestView } from "../domain/transcript.js";
+import { openCalls, requestView } from "../domain/transcript.js";
 
 /** What no compressor may take away: the newest user message, and the last exchange. */
 type Kept = { readonly user: number; readonly exchange: number };
@@ -27,53 +27,89 @@ export function checkedView(
   estimate: number,
 ): AgentMessage[] | undefined {
   const { user, exchange } = keptOf(current);
-  const place = new Map(current.map((message, index) => [message, index]));
+  const place = placesOf(current);
   const early: AgentMessage[] = [];
   const late: AgentMessage[] = [];
   for (const message of proposed) {
-    const index = place.get(message);
+    const index = place.get(message.id);
     if (index !== undefined && (index === user || index >= exchange)) continue;
     (late.length > 0 || (index !== undefined && index > user) ? late : early).push(message);
   }
   const tail = current.slice(exchange).filter((_, offset) => exchange + offset !== user);
   const newest = user < 0 ? [] : [current[user] as AgentMessage];
   const whole = user > exchange ? [...early, ...late, ...tail, ...newest] : [...early, ...newest, ...late, ...tail];
-  const view = requestView(fromFirstUser(whole, place));
+  const view = requestView(withResults(fromFirstUser(whole, place), current));
   const first = view.find((message) => message.role !== "system");
   if (first === undefined || first.role !== "user") return undefined;
   return estimateAll(view) < estimate ? view : undefined;
 }
 
 /** Without the stored replies and results before the first user message; what the compressor wrote itself stays. */
-function fromFirstUser(messages: readonly AgentMessage[], place: ReadonlyMap<AgentMessage, number>): AgentMessage[] {
+function fromFirstUser(messages: readonly AgentMessage[], place: ReadonlyMap<string, number>): AgentMessage[] {
   const first = messages.findIndex(
-    (message) => message.role === "user" || (isMessage(message) && !place.has(message) && message.role !== "system"),
+    (message) => message.role === "user" || (isMessage(message) && !place.has(message.id) && message.role !== "system"),
   );
   return messages.filter((message, index) => index >= first || message.role === "system");
 }
 
+function placesOf(messages: readonly AgentMessage[]): Map<string, number> {
+  return new Map(messages.map((message, index) => [message.id, index]));
+}
+
+/** A call whose result was left out gets it back: a result that is known must not become an unknown one. */
+function withResults(messages: readonly AgentMessage[], current: readonly AgentMessage[]): AgentMessage[] {
+  const place = placesOf(current);
+  const known = new Map<AgentMessage, AgentMessage[]>();
+  for (const { message, call } of openCalls(messages)) {
+    const behind = current.slice((place.get(message.id) ?? current.length) + 1);
+    const end = behind.findIndex((other) => other.role !== "tool");
+    const exchange = end < 0 ? behind : behind.slice(0, end);
+    const result = exchange.find((other) => isMessage(other) && other.role === "tool" && other.toolCallId === call.id);
+    if (result !== undefined) known.set(message, [...(known.get(message) ?? []), result]);
+  }
+  return messages.flatMap((message) => [message, ...(known.get(message) ?? [])]);
+}
+
+/** What a record is checked against: the estimate of what is shown, what is stored, and the record there is. */
+export type CheckContext = {
+  readonly estimate: number;
+  readonly stored: readonly AgentMessage[];
+  readonly record: Compaction | undefined;
+};
+
 /**
  * A record whose messages stand for everything up to `upTo` (C1): the cut moves back to the start of the last exchange; the newest
- * user message stays, in the record where it lies before the cut. Nothing when it does not shrink the estimate.
+ * user message stays, in the record where it lies before the cut. What is stored before the end of the record but shown behind the
+ * cut, and what an earlier record shows there, goes into the record. Nothing when it does not shrink the estimate.
  */
 export function checkedReplacement(
   current: readonly AgentMessage[],
   proposed: readonly AgentMessage[],
   upTo: string | undefined,
-  estimate: number,
+  { estimate, stored, record }: CheckContext,
 ): Compaction | undefined {
   const { user, exchange } = keptOf(current);
   const asked = upTo === undefined ? current.length - 1 : current.findIndex((message) => message.id === upTo);
   const cut = exchangeStart(current, Math.min(asked, exchange - 1));
   if (cut < 0) return undefined;
-  const behind = new Set(current.slice(cut + 1));
-  const messages = proposed.filter((message) => !behind.has(message));
+  const place = placesOf(stored);
+  const ends = [record?.upTo, ...current.slice(0, cut + 1).map(({ id }) => id)];
+  const end = Math.max(...ends.map((id) => place.get(id ?? "") ?? -1));
+  if (end < 0) return undefined;
+  const recorded = new Set(record?.messages.map(({ id }) => id));
+  const early = (message: AgentMessage): boolean =>
+    (place.get(message.id) ?? Number.POSITIVE_INFINITY) <= end || recorded.has(message.id);
+  const behind = current.slice(cut + 1);
+  const kept = new Set([...behind, current[user]].map((message) => message?.id));
+  const messages = proposed.filter((message) => !kept.has(message.id));
   const newest = current[user];
-  if (newest !== undefined && user <= cut && !messages.includes(newest)) messages.push(newest);
-  const view = requestView([...messages, ...current.slice(cut + 1)]);
+  if (newest !== undefined && user <= cut) messages.push(newest);
+  messages.push(...behind.filter(early));
+  const whole = withResults(messages, current);
+  const view = requestView([...whole, ...behind.filter((message) => !early(message))]);
   const first = view.find((message) => message.role !== "system");
   if (first === undefined || first.role !== "user" || estimateAll(view) >= estimate) return undefined;
-  return { upTo: (current[cut] as AgentMessage).id, messages };
+  return { upTo: (stored[end] as AgentMessage).id, messages: whole };
 }
 
 /** The last index not behind `cut` at which an exchange ends. */

@@ -26,10 +26,11 @@ export async function redirect(
   await run.sessions.load(child);
   if (child.revision !== 0) throw new AgentError("session", `session ${safeLabel(child.id)} exists already`);
   const parentWriter = run.writer;
+  const writer = run.sessions.writer(child);
+  await writer.open(view, { metadata: childMetadata(parent) });
   run.conversation = child;
-  run.writer = run.sessions.writer(child);
-  await run.writer.open(view, { metadata: childMetadata(parent) });
-  await parentWriter.close({ metadata: { [SESSION_KEYS.redirectedTo]: child.id } });
+  run.writer = writer;
+  await writer.onceStored(() => parentWriter.close({ metadata: { [SESSION_KEYS.redirectedTo]: child.id } }));
   run.sessionId = child.id;
   run.bus.moveTo(child.id);
   const { messagesBefore, messagesAfter } = action;

@@ -24,6 +24,8 @@ export interface Writer {
   close(change?: WriteChange): Promise<void>;
   /** The same for a turn that failed; what was kept for the end is dropped (S3). */
   discard(change?: WriteChange): Promise<void>;
+  /** Runs `work` once what was added is in the store: now, or after the one write at the end. */
+  onceStored(work: () => Promise<void>): Promise<void>;
   /** Moves the end of the lease. */
   beat(): void;
   /** The lease may be stored still: there was a first write, and no last one. */
@@ -119,6 +121,10 @@ export class RoundWriter implements Writer {
     return this.close(change);
   }
 
+  onceStored(work: () => Promise<void>): Promise<void> {
+    return work();
+  }
+
   beat(): void {
     if (this.#state !== "open") return;
     this.add([], { metadata: { [SESSION_KEYS.turn]: this.#lease() } }).catch(() => undefined);
@@ -175,6 +181,7 @@ export class RoundWriter implements Writer {
 export class KeepingWriter implements Writer {
   readonly #options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined };
   readonly #kept = emptyBatch();
+  readonly #afterwards: (() => Promise<void>)[] = [];
   #before: Standing | undefined;
 
   constructor(options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined }) {
@@ -194,18 +201,27 @@ export class KeepingWriter implements Writer {
   }
 
   async close(change: WriteChange = {}): Promise<void> {
-    const { stores, conversation, scope, storeTimeoutMs, turnId, onFailure } = this.#options;
+    const { stores, conversation, scope, storeTimeoutMs, turnId, onFailure, nextWrite } = this.#options;
     const before = this.#before;
     if (before === undefined || stores === undefined) return;
     this.#before = undefined;
     addTo(this.#kept, [], change);
-    const delta = { ...this.#kept, operationId: `${turnId}.0`, baseRevision: conversation.revision };
+    const number = nextWrite();
+    const delta = { ...this.#kept, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
     const write = (): Promise<Revision> => stores.write(conversation, delta, before);
-    const outcome = await scope.step("append#0", write, { keep: true, timeoutMs: storeTimeoutMs });
-    if (outcome.ok) return conversation.commit(delta, outcome.value);
-    const error = storeError("append to", conversation.id, outcome.error);
-    onFailure(error);
-    throw error;
+    const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
+    if (!outcome.ok) {
+      const error = storeError("append to", conversation.id, outcome.error);
+      onFailure(error);
+      throw error;
+    }
+    conversation.commit(delta, outcome.value);
+    for (const work of this.#afterwards) await work();
+  }
+
+  onceStored(work: () => Promise<void>): Promise<void> {
+    this.#afterwards.push(work);
+    return Promise.resolve();
   }
 
   discard(): Promise<void> {

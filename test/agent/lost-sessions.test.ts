@@ -141,7 +141,7 @@ test("metadata that others patch while a turn runs is no conflict, and stays (S2
 test("a write that takes longer than storeTimeoutMs fails the turn, which does not hang (S1)", async () => {
   class Slow extends RecordingSessionStore {
     override append(...args: Parameters<RecordingSessionStore["append"]>): Promise<number> {
-      return args[1].messages.length === 0 ? new Promise(() => undefined) : super.append(...args);
+      return args[1].messages.length === 0 ? Promise.withResolvers<number>().promise : super.append(...args);
     }
   }
   await using t = await testAgent({ script: [stopResponse("done")], sessions: [new Slow()] });
