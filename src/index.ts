@@ -1,13 +1,26 @@
-export { Agent, InProcessScope, runLoop, systemRuntime, toChatOptions } from "./agent/index.js";
-export type { AgentPorts, InProcessOptions, LoopPorts } from "./agent/index.js";
+export { Agent } from "./agent/agent.js";
+export type { AgentPorts } from "./agent/agent-ports.js";
+export { type InProcessOptions, InProcessScope } from "./agent/in-process-scope.js";
+export { type LoopPorts, runLoop } from "./agent/run-loop.js";
+export { toChatOptions } from "./agent/settings.js";
+export { systemRuntime } from "./agent/system-runtime.js";
 export { defineHook } from "./adapters/hooks/define-hook.js";
 export type * from "./ports/index.js";
 export { adopt, isAdopted } from "./domain/adopt.js";
 export { applyDefaults, dropNulls } from "./domain/arguments.js";
 export { coerceArguments } from "./domain/coerce-arguments.js";
 export type * from "./domain/command.js";
-export type * from "./domain/content.js";
-export { contentText } from "./domain/content.js";
+export {
+  type Content,
+  type ContentInput,
+  type ContentSource,
+  contentText,
+  type FileContent,
+  type ImageContent,
+  type Metadata,
+  type TextContent,
+  toContent,
+} from "./domain/content.js";
 export * from "./domain/errors.js";
 export { estimateTokens } from "./domain/estimate.js";
 export type * from "./domain/event.js";

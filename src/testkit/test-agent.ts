@@ -1,4 +1,4 @@
-import { Agent } from "../agent/index.js";
+import { Agent } from "../agent/agent.js";
 import type { ModelResponse } from "../domain/model.js";
 import type { AgentConfig, SecondaryFailure } from "../ports/agent-config.js";
 import type { CommandPort } from "../ports/command.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Agent } from "../../src/agent/index.js";
+import { Agent } from "../../src/agent/agent.js";
 import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
 import { CompositionError } from "../../src/domain/errors.js";
 import type { AgentConfig } from "../../src/ports/agent-config.js";

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Agent } from "../../agent/index.js";
+import { Agent } from "../../agent/agent.js";
 import type { ModelPort } from "../../ports/model.js";
 import { sessionCommands } from "../commands/session-commands.js";
 import { OfflineDemoModel } from "../models/offline-demo.js";
@@ -28,13 +28,20 @@ const SYSTEM = [
  * Rejects when the parts do not come together, before anything is read from the input.
  */
 export async function chat(settings: ChatSettings, streams: ChatStreams): Promise<TerminalEnd> {
-  const tools = demoTools({ root: settings.root });
   // Conversations are private: only their owner may look into the folder.
   mkdirSync(dirname(settings.db), { recursive: true, mode: 0o700 });
-  await using store = new SqliteSessionStore({ path: settings.db });
+  const store = new SqliteSessionStore({ path: settings.db });
+  try {
+    return await chatOver(store, settings, streams);
+  } finally {
+    await store[Symbol.asyncDispose]();
+  }
+}
+
+async function chatOver(store: SqliteSessionStore, settings: ChatSettings, streams: ChatStreams): Promise<TerminalEnd> {
   const agent = await Agent.create({
     model: modelOf(settings.server),
-    tools,
+    tools: demoTools({ root: settings.root }),
     sessions: [store],
     commands: [sessionCommands({ exportSession: exportInto(streams.cwd) }), terminalCommands()],
     config: { system: SYSTEM },

@@ -42,10 +42,9 @@ export async function checkClaim<F extends Fixture, C extends string>(
   make: () => Awaitable<F>,
 ): Promise<void> {
   const fixture = await make();
-  await using _disposal = {
-    async [Symbol.asyncDispose]() {
-      await fixture[Symbol.asyncDispose]?.();
-    },
-  };
-  await claim.check(fixture);
+  try {
+    await claim.check(fixture);
+  } finally {
+    await fixture[Symbol.asyncDispose]?.();
+  }
 }
