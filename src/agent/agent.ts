@@ -13,6 +13,7 @@ import { compose, composeStores, forTurn } from "./composition.js";
 import { type Launch, launch } from "./launch.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
+import { resolveSettings } from "./settings.js";
 import { LiveTurns, startAll, stopAll } from "./shutdown.js";
 import { systemRuntime } from "./system-runtime.js";
 import { listingsOf, listTools } from "./tool-table.js";
@@ -26,7 +27,7 @@ export class Agent implements AgentApi {
   readonly commands: CommandTable;
   readonly memory: MemoryAccess;
   readonly sessions: StoredSessions;
-  readonly #ports: AgentPorts;
+  #ports: AgentPorts;
   readonly #host: SessionHost;
   readonly #turns = new LiveTurns();
   readonly #listeners = new Set<EventListener>();
@@ -91,11 +92,13 @@ export class Agent implements AgentApi {
   }
 
   setModel(model: ModelPort | string): void {
-    const { settings } = this.#wiring;
     const wiring = this.#wiring;
-    if (typeof model !== "string") this.#wiring = { ...wiring, model };
-    else
-      this.#wiring = { ...wiring, settings: { ...settings, options: Object.freeze({ ...settings.options, model }) } };
+    const named = typeof model === "string";
+    const port = named ? wiring.model : model;
+    // A turn's own config is laid over the agent's: what was chosen here belongs to that one.
+    const config = named ? { ...this.#ports.config, model } : (this.#ports.config ?? {});
+    this.#ports = { ...this.#ports, config };
+    this.#wiring = { ...wiring, model: port, settings: resolveSettings(config, port.describe?.().contextWindow) };
   }
 
   async tools(): Promise<readonly ToolDef[]> {

@@ -68,6 +68,9 @@ export async function prepareRequest(
   const { system, toModelMessages } = run.wiring.settings;
   const front = system === undefined ? [] : await systemMessages(run, system, attempt);
   const messages = front.concat(projected(run, context, toModelMessages));
+  if (messages.at(-1)?.role === "assistant") {
+    throw new ModelError("request-build", "the request would end with the assistant");
+  }
   const { options } = run.wiring.settings;
   const tools = run.table.defs;
   if (!run.stages.has("beforeModel")) {

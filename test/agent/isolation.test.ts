@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AgentError } from "../../src/domain/errors.js";
-import { type AgentMessage, type Message, textOf, userMessage } from "../../src/domain/message.js";
+import { type AgentMessage, isMessage, type Message, textOf, userMessage } from "../../src/domain/message.js";
 import type { MessageInput } from "../../src/domain/message.js";
 import type { StageKind } from "../../src/domain/stage.js";
 import type { Compressor } from "../../src/ports/compressor.js";
@@ -50,7 +50,7 @@ function causes(error: unknown): unknown[] {
   return error instanceof Error ? [error, ...causes(error.cause)] : [];
 }
 
-const texts = (messages: readonly AgentMessage[]): string[] => messages.map((message) => textOf(message));
+const texts = (messages: readonly AgentMessage[]): string[] => messages.filter(isMessage).map(textOf);
 
 test("a hook that writes to a message at a before stage gets a TypeError there, and the turn is aborted by the hook", async () => {
   const hook: PipelineHook = {
