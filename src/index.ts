@@ -4,7 +4,14 @@ export { type InProcessOptions, InProcessScope } from "./agent/in-process-scope.
 export { type LoopPorts, runLoop } from "./agent/run-loop.js";
 export { toChatOptions } from "./agent/settings.js";
 export { systemRuntime } from "./agent/system-runtime.js";
-export { defineHook } from "./adapters/hooks/define-hook.js";
+export {
+  type AllowedOutcome,
+  defineHook,
+  type HookDefinition,
+  type MakersOf,
+  type OutcomeOf,
+  type StageHandler,
+} from "./adapters/hooks/define-hook.js";
 export type * from "./ports/index.js";
 export { adopt, isAdopted } from "./domain/adopt.js";
 export { applyDefaults, dropNulls } from "./domain/arguments.js";
@@ -21,6 +28,7 @@ export {
   type TextContent,
   toContent,
 } from "./domain/content.js";
+export { createEmitter, type Emitter } from "./domain/emitter.js";
 export * from "./domain/errors.js";
 export { estimateTokens } from "./domain/estimate.js";
 export type * from "./domain/event.js";
@@ -52,7 +60,14 @@ export * from "./domain/tool.js";
 export { orderResults, type TranscriptViolation, transcriptLaw } from "./domain/transcript.js";
 export { begin, type Endings, type RoundDecision, type Turn, withReply, withResults } from "./domain/turn.js";
 export type * from "./domain/turn-result.js";
-export { EMPTY_TURN_VIEW, type PartialMessage, type PendingCall, type TurnView, turnView } from "./domain/turn-view.js";
+export {
+  EMPTY_TURN_VIEW,
+  type PartialCall,
+  type PartialMessage,
+  type PendingCall,
+  type TurnView,
+  turnView,
+} from "./domain/turn-view.js";
 export { addUsage, type Usage } from "./domain/usage.js";
 export { validateArgs } from "./domain/validate-args.js";
 export { quoteWord, splitWords } from "./domain/words.js";

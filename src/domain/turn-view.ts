@@ -1,7 +1,8 @@
+import { parseArguments } from "./call-arguments.js";
 import type { TurnEvent } from "./event.js";
 import type { Json } from "./json.js";
 import type { AgentMessage } from "./message.js";
-import type { StreamChunk } from "./stream-chunk.js";
+import type { StreamChunk, ToolCallDelta } from "./stream-chunk.js";
 import type { ToolCall, ToolExchange } from "./tool.js";
 import type { Usage } from "./usage.js";
 
@@ -10,7 +11,15 @@ export type PartialMessage = {
   readonly messageId: string;
   readonly text: string;
   readonly reasoning: string;
-  readonly calls: readonly { readonly index: number; readonly name: string; readonly arguments: string }[];
+  readonly calls: readonly PartialCall[];
+};
+
+/** A call while it streams; several may share an `index`. */
+export type PartialCall = {
+  readonly index: number;
+  readonly id?: string;
+  readonly name: string;
+  readonly arguments: string;
 };
 
 /** A call that has no result yet; `progress` is what its tool published last. */
@@ -115,19 +124,26 @@ function withChunk(partial: PartialMessage, chunk: StreamChunk): PartialMessage 
   }
 }
 
-function withCallDelta(
-  calls: PartialMessage["calls"],
-  chunk: Extract<StreamChunk, { type: "toolCallDelta" }>,
-): PartialMessage["calls"] {
-  const { index, name = "", argumentsDelta = "" } = chunk;
-  const known = calls.find((call) => call.index === index);
-  if (known === undefined) return [...calls, { index, name, arguments: argumentsDelta }];
-  const grown = {
+function withCallDelta(calls: readonly PartialCall[], chunk: ToolCallDelta): readonly PartialCall[] {
+  const known = continued(calls, chunk);
+  const { index, name, arguments: text } = known ?? { index: chunk.index, name: "", arguments: "" };
+  const id = known?.id ?? (chunk.id || undefined);
+  const grown: PartialCall = {
     index,
-    name: name === known.name ? name : known.name + name,
-    arguments: known.arguments + argumentsDelta,
+    ...(id === undefined ? undefined : { id }),
+    name: chunk.name === undefined || chunk.name === name ? name : name + chunk.name,
+    arguments: text + (chunk.argumentsDelta ?? ""),
   };
-  return calls.map((call) => (call === known ? grown : call));
+  return known === undefined ? [...calls, grown] : calls.map((call) => (call === known ? grown : call));
+}
+
+/** The call a delta continues. As in the response, a new id on a used index opens a call, unless it only brings more of unfinished arguments. */
+function continued(calls: readonly PartialCall[], { index, id, name, argumentsDelta }: ToolCallDelta) {
+  const last = calls.findLast((call) => call.index === index);
+  if (last?.id === undefined || !id || id === last.id) return last;
+  const known = calls.find((call) => call.index === index && call.id === id);
+  if (known !== undefined || name || !argumentsDelta) return known;
+  return parseArguments(last.arguments).ok ? undefined : last;
 }
 
 function withCall(view: TurnView, callId: string, change: Partial<PendingCall>): TurnView {

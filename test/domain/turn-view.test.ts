@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { EMPTY_TURN_VIEW, type TurnEvent, type TurnView, turnView } from "../../src/index.js";
+import {
+  EMPTY_TURN_VIEW,
+  StreamAccumulator,
+  type ToolCallDelta,
+  type TurnEvent,
+  type TurnView,
+  turnView,
+} from "../../src/index.js";
 import { modelStep, testAgent, toolCallResponse, toolOutcome } from "../../src/testkit/index.js";
 
 const fold = (events: readonly TurnEvent[], from: TurnView = EMPTY_TURN_VIEW): TurnView =>
@@ -53,6 +60,33 @@ describe("turnView", () => {
       { type: "streamChunk", ...stamp, messageId: "m", chunk: { type: "textDelta", text: "First, boil" } },
     ]);
     expect(view.partial?.text).toBe("First, boil");
+  });
+
+  it("opens another call for a new id on a used index, as the response does", () => {
+    const deltas: readonly ToolCallDelta[] = [
+      { type: "toolCallDelta", index: 0, id: "a", name: "look", argumentsDelta: '{"q":' },
+      { type: "toolCallDelta", index: 0, id: "made-up", argumentsDelta: "1}" },
+      { type: "toolCallDelta", index: 0, id: "b", name: "look" },
+      { type: "toolCallDelta", index: 0, argumentsDelta: "{}" },
+      { type: "toolCallDelta", index: 0, id: "a", name: "look" },
+      { type: "toolCallDelta", index: 1, name: "see" },
+    ];
+    const stamp = { seq: 0, turnId: "t", sessionId: "s", at: 0, attempt: 0 };
+    const accumulator = new StreamAccumulator();
+    const view = fold(
+      deltas.map((chunk) => {
+        accumulator.push(chunk);
+        return { type: "streamChunk", ...stamp, messageId: "m", chunk };
+      }),
+    );
+    expect(view.partial?.calls).toEqual([
+      { index: 0, id: "a", name: "look", arguments: '{"q":1}' },
+      { index: 0, id: "b", name: "look", arguments: "{}" },
+      { index: 1, name: "see", arguments: "" },
+    ]);
+    accumulator.push({ type: "finish", reason: "tool-calls" });
+    const { parts } = accumulator.toResponse({ malformed: "mark" });
+    expect(parts.map((part) => part.type === "toolCall" && part.name)).toEqual(["look", "look", "see"]);
   });
 
   it("starts anew with a newer attempt and ignores an older one", () => {
