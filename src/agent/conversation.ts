@@ -1,9 +1,10 @@
-import { adopt } from "../domain/adopt.js";
+import { adopt, isAdopted } from "../domain/adopt.js";
 import { estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
 import type { Compaction, LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
+import { stampMessage } from "../domain/stamp-message.js";
 import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
 
 /** Where a session stands: how many messages, and the id of the last. */
@@ -44,15 +45,19 @@ export class Conversation {
     return this.#stored.at(-1);
   }
 
-  /** Takes what a store answered: all, or what follows the part already here. */
+  /** Takes what a store answered: all, or what follows the part already here. A TypeError for what is no session changes nothing. */
   take(loaded: LoadedSession): void {
-    const from = loaded.from ?? 0;
-    if (from < this.#stored.length || compactionChanged(this.compaction, loaded.compaction)) this.#forgetView();
-    this.#stored.length = Math.min(from, this.#stored.length);
-    for (const message of loaded.messages) this.#stored.push(adopt(message, "stored message"));
-    this.metadata = adopt(loaded.metadata, "stored metadata");
-    this.revision = loaded.revision;
-    this.compaction = loaded.compaction === undefined ? undefined : adopt(loaded.compaction, "stored compaction");
+    const { from = 0, revision } = loaded;
+    if (from > this.#stored.length) throw new TypeError(`the messages before ${from} are missing`);
+    const messages = loaded.messages.map((message, index) => storedMessage(message, `${this.id}.${from + index}`));
+    const metadata = adopt(loaded.metadata, "stored metadata");
+    const compaction = loaded.compaction && adopt(loaded.compaction, "stored compaction");
+    if (from < this.#stored.length || compactionChanged(this.compaction, compaction)) this.#forgetView();
+    this.#stored.length = from;
+    this.push(messages);
+    this.metadata = metadata;
+    this.revision = revision;
+    this.compaction = compaction;
   }
 
   /** Adds what was stored. */
@@ -145,6 +150,11 @@ export class Conversation {
     this.#estimate = 0;
     this.#estimated = 0;
   }
+}
+
+/** A message as a store has it; one that somebody wrote by hand gets what it lacks. */
+function storedMessage(message: AgentMessage, id: string): AgentMessage {
+  return isAdopted(message) ? message : stampMessage(message, id, 0, "stored message");
 }
 
 /** By ids: a message of a record never changes under its id. */

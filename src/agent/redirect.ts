@@ -27,7 +27,7 @@ export async function redirect(
   if (child.revision !== 0) throw new AgentError("session", `session ${safeLabel(child.id)} exists already`);
   const parentWriter = run.writer;
   const writer = run.sessions.writer(child);
-  await writer.open(view, { metadata: childMetadata(parent) });
+  await writer.open(view, { metadata: childMetadata(parent.id, await run.sessions.metadata(parent)) });
   run.conversation = child;
   run.writer = writer;
   await writer.onceStored(() => parentWriter.close({ metadata: { [SESSION_KEYS.redirectedTo]: child.id } }));
@@ -39,6 +39,6 @@ export async function redirect(
 }
 
 /** The parent's user metadata, and whose child this is. */
-function childMetadata(parent: Conversation): JsonObject {
-  return patchMetadata(parent.metadata, { [SESSION_KEYS.parent]: parent.id }, FRAMEWORK_KEYS);
+function childMetadata(parent: string, metadata: JsonObject): JsonObject {
+  return patchMetadata(metadata, { [SESSION_KEYS.parent]: parent }, FRAMEWORK_KEYS);
 }

@@ -1,7 +1,8 @@
-import { SessionError } from "../domain/errors.js";
+import { AgentError, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
+import { stampMessage } from "../domain/stamp-message.js";
 import type { SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { SessionHost } from "./session-host.js";
@@ -51,7 +52,8 @@ export class StoredSessions implements SessionAccess {
   }
 
   async import(id: string, session: Session): Promise<void> {
-    await this.#locked(id, () => this.#host.ask("save", id, (stores) => stores.save(id, session, { replace: true })));
+    const whole = importable(session, this.#runtime);
+    await this.#locked(id, () => this.#host.ask("save", id, (stores) => stores.save(id, whole, { replace: true })));
   }
 
   async delete(id: string): Promise<void> {
@@ -66,5 +68,19 @@ export class StoredSessions implements SessionAccess {
       this.#host.forget(id);
       unlock();
     }
+  }
+}
+
+/** A session from outside: each message is one, and has an id and a time. Throws `AgentError("invalid-input")`. */
+function importable(session: Session, runtime: Runtime): Session {
+  const prefix = runtime.newId();
+  const at = runtime.now();
+  try {
+    const messages = session.messages.map((message, index) =>
+      stampMessage(message, `${prefix}.${index}`, at, `messages[${index}]`),
+    );
+    return { ...session, messages };
+  } catch (error) {
+    throw new AgentError("invalid-input", (error as Error).message, { cause: error });
   }
 }

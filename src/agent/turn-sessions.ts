@@ -1,4 +1,6 @@
+import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
+import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Revision, SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
@@ -90,6 +92,15 @@ export class TurnSessions {
     }
     if (conversation !== undefined && control.failure === undefined) host.keep(conversation);
     for (const unlock of this.#locks) unlock();
+  }
+
+  /** The metadata as others may have patched it since it was read. */
+  async metadata({ id, revision }: Conversation): Promise<JsonObject> {
+    const { host, scope, settings } = this.#options;
+    const read = async (): Promise<JsonObject> => (await host.stores.load(id, revision)).metadata;
+    const outcome = await scope.step(`load#${this.#loads++}`, read, { timeoutMs: settings.limits.storeTimeoutMs });
+    if (outcome.ok) return adopt(outcome.value, "stored metadata");
+    throw storeError("load", id, outcome.error);
   }
 
   /** What was read is recorded by revision and count: a replay, which does not run the step again, reads anew and keeps that much. */

@@ -3,7 +3,7 @@ import { SessionError } from "../../src/domain/errors.js";
 import type { AgentMessage } from "../../src/domain/message.js";
 import { userMessage } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
-import type { CompressAction } from "../../src/ports/compressor.js";
+import type { CompressAction, Compressor } from "../../src/ports/compressor.js";
 import {
   RecordingCompressor,
   RecordingSessionStore,
@@ -94,6 +94,18 @@ test("the framework's own keys are not copied to the child, all others are (S5)"
   const { [SESSION_KEYS.turn]: lease, ...rest } = first?.session.metadata ?? {};
   expect(lease).toBeDefined();
   expect(rest).toEqual({ title: "t", "my.key": "v", [SESSION_KEYS.parent]: "s" });
+});
+
+test("metadata that somebody patched while the turn ran is copied too (S5)", async () => {
+  const patch = { operationId: "title", messages: [], metadata: { title: "made of the first message" } };
+  const compressor = new RecordingCompressor([moving()]);
+  const compress: Compressor["compress"] = async (...given) => {
+    await t.sessions.append("s", patch);
+    return compressor.compress(...given);
+  };
+  await using t = await moved({ compressors: [{ compress }] });
+  await t.agent.runTurn("hi", "s");
+  for (const id of ["s", "child"]) expect((await t.agent.session(id)).metadata).toMatchObject(patch.metadata);
 });
 
 test("a turn on the parent is refused and says where it goes on; with fork it runs (S5)", async () => {
