@@ -28,6 +28,7 @@ export {
   type TextContent,
   toContent,
 } from "./domain/content.js";
+export { describeThrown } from "./domain/describe-thrown.js";
 export { createEmitter, type Emitter } from "./domain/emitter.js";
 export * from "./domain/errors.js";
 export { estimateTokens } from "./domain/estimate.js";
@@ -46,7 +47,6 @@ export * from "./domain/session.js";
 export {
   applyAppend,
   applySave,
-  type SaveMode,
   storable,
   type StoredState,
   type WriteDecision,

@@ -1,7 +1,8 @@
 import { adopt, copyJson } from "../domain/adopt.js";
 import { applyDefaults, dropNulls } from "../domain/arguments.js";
 import { coerceArguments } from "../domain/coerce-arguments.js";
-import { Defect, describeThrown, ToolError } from "../domain/errors.js";
+import { describeThrown } from "../domain/describe-thrown.js";
+import { Defect, ToolError } from "../domain/errors.js";
 import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { ToolCall } from "../domain/tool.js";

@@ -1,5 +1,6 @@
 import { adopt } from "../domain/adopt.js";
-import { Defect, describeThrown, ToolError } from "../domain/errors.js";
+import { describeThrown } from "../domain/describe-thrown.js";
+import { Defect, ToolError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { StageOutcome } from "../domain/stage.js";

@@ -1,5 +1,6 @@
 import { adopt, copyJson } from "../domain/adopt.js";
-import { Defect, describeThrown, ToolError } from "../domain/errors.js";
+import { describeThrown } from "../domain/describe-thrown.js";
+import { Defect, ToolError } from "../domain/errors.js";
 import type { Json, JsonObject } from "../domain/json.js";
 import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";

@@ -1,5 +1,6 @@
 import { adopt, adoptOwn } from "../domain/adopt.js";
-import { describeThrown, ToolError } from "../domain/errors.js";
+import { describeThrown } from "../domain/describe-thrown.js";
+import { ToolError } from "../domain/errors.js";
 import { type ToolMessage, toolResultMessage } from "../domain/message.js";
 import type { StageOf, StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.js";

@@ -1,4 +1,3 @@
-import { errorText, isError, plainJson } from "./plain-json.js";
 import { safeLabel } from "./safe-label.js";
 import type { Usage } from "./usage.js";
 import type { AssistantPart } from "./message.js";
@@ -31,8 +30,10 @@ export abstract class EnneadError<K extends string = string> extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (!EnneadError.is(value)) return false;
-    const own = Object.getOwnPropertyDescriptor(this, "brand")?.value as string | undefined;
-    return own === undefined || (value as unknown as Record<symbol, unknown>)[BRAND] === own;
+    if (this === EnneadError) return true;
+    const own: unknown = Object.getOwnPropertyDescriptor(this, "brand")?.value;
+    if (own === undefined) return Object.prototype.isPrototypeOf.call(this.prototype, value);
+    return Reflect.get(value, BRAND) === own;
   }
 
   toJSON(): ErrorJson {
@@ -84,7 +85,7 @@ export type ModelErrorDetails = ErrorOptions & {
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(["transport", "rate-limit", "overloaded", "timeout", "server"]);
 
-/** The only error a model port rejects with. `retryAfterMs` is never negative; `retryable` tells whether the same request may succeed later. */
+/** The only error a model port rejects with. `retryAfterMs` is never negative, and absent where what was given is no time; `retryable` tells whether the same request may succeed later. */
 export class ModelError extends EnneadError<ModelErrorKind> {
   static readonly brand = "ModelError";
   readonly status: number | undefined;
@@ -99,7 +100,7 @@ export class ModelError extends EnneadError<ModelErrorKind> {
   constructor(kind: ModelErrorKind, message: string, details: ModelErrorDetails = {}) {
     super("ModelError", kind, message, details);
     this.status = details.status;
-    this.retryAfterMs = details.retryAfterMs;
+    this.retryAfterMs = timeOf(details.retryAfterMs);
     this.provider = details.provider;
     this.requestId = details.requestId;
     this.usage = details.usage;
@@ -107,6 +108,10 @@ export class ModelError extends EnneadError<ModelErrorKind> {
     this.toolName = details.toolName;
     this.retryable = details.retryable ?? RETRYABLE.has(kind);
   }
+}
+
+function timeOf(ms: number | undefined): number | undefined {
+  return typeof ms === "number" && ms >= 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined;
 }
 
 export type ToolErrorKind =
@@ -222,20 +227,17 @@ export class Defect extends Error {
   }
 }
 
-/** `Class(kind)` of a typed error, else the class name: safe for events and logs, since it holds no text from outside. */
+/** `Class(kind)` of a typed error, else the class name: safe for events and logs, since it holds no text from outside. Never throws. */
 export function errorCategory(error: unknown): string {
-  if (EnneadError.is(error)) return `${error.name}(${error.kind})`;
-  return error instanceof Error ? safeLabel(error.constructor.name) : typeof error;
+  try {
+    if (EnneadError.is(error)) return `${error.name}(${error.kind})`;
+    return error instanceof Error ? className(error) : typeof error;
+  } catch {
+    return typeof error;
+  }
 }
 
-/** Text for any thrown value, own words of errors included; for results the model reads, not for logs. Never throws, never empty. */
-export function describeThrown(value: unknown): string {
-  if (value === undefined) return "undefined";
-  try {
-    if (typeof value === "object" && value !== null && isError(value)) return errorText(value);
-    const { json } = plainJson(value);
-    return typeof json === "string" && json !== "" ? json : JSON.stringify(json);
-  } catch {
-    return "a value that cannot be read";
-  }
+function className(error: Error): string {
+  const name: unknown = (error.constructor as { readonly name?: unknown } | undefined)?.name;
+  return typeof name === "string" && name !== "" ? safeLabel(name) : "Error";
 }

@@ -1,5 +1,5 @@
 import type { Content, ContentSource } from "./content.js";
-import { describeThrown } from "./errors.js";
+import { describeThrown } from "./describe-thrown.js";
 import { isJsonObject, type Json, type JsonObject } from "./json.js";
 import { isError, plainJson } from "./plain-json.js";
 import { errorResult, okResult, type ToolResult } from "./tool.js";

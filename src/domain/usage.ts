@@ -37,3 +37,14 @@ export function mergeUsage(earlier: Usage | undefined, later: Usage): Usage {
   for (const key of USAGE_KEYS) if (later[key] !== undefined) merged[key] = later[key];
   return merged;
 }
+
+/** The fields that are counts of tokens; anything else in a value from outside is unknown. */
+export function decodeUsage(value: unknown): Usage {
+  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {};
+  if (typeof value !== "object" || value === null) return usage;
+  for (const key of USAGE_KEYS) {
+    const count: unknown = Reflect.get(value, key);
+    if (typeof count === "number" && Number.isFinite(count) && count >= 0) usage[key] = count;
+  }
+  return usage;
+}

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { describeThrown, ToolError } from "../../src/domain/errors.js";
+import { describeThrown } from "../../src/domain/describe-thrown.js";
+import { ToolError } from "../../src/domain/errors.js";
 
 class Refused {
   readonly code = 7;

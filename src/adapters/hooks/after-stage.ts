@@ -1,4 +1,5 @@
 import { Defect, errorCategory } from "../../domain/errors.js";
+import { safeLabel } from "../../domain/safe-label.js";
 import {
   type OutcomeKind,
   STAGE_OUTCOMES,
@@ -42,7 +43,9 @@ export class AfterStage {
     if (Defect.is(error)) throw error;
     this.#failures.push(error);
     if (this.#stage.kind !== "afterTool" || hook.onFailure?.afterTool !== "error-result") return;
-    this.#change({ result: errorResult(`The result is withheld: hook ${hook.name ?? "without a name"} failed.`) });
+    this.#change({
+      result: errorResult(`The result is withheld: hook ${safeLabel(hook.name ?? "without a name")} failed.`),
+    });
   }
 
   /** What all hooks together ask for. Throws what failed when there is nothing else to tell. */

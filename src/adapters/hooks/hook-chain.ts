@@ -1,4 +1,5 @@
 import { STAGE_KINDS, STAGE_PAIRS, type Stage, type StageKind, type StageOutcome } from "../../domain/stage.js";
+import { safeLabel } from "../../domain/safe-label.js";
 import { errorResult } from "../../domain/tool.js";
 import type { PipelineHook, StageContext } from "../../ports/hook.js";
 import { AfterStage } from "./after-stage.js";
@@ -55,7 +56,9 @@ class HookChain {
       } catch (error) {
         this.#entered.upTo(index, stage, context);
         if (stage.kind !== "beforeTool" || hook.onFailure?.beforeTool !== "error-result") throw error;
-        return context.answer(errorResult(`The call was refused: hook ${hook.name ?? index} failed.`));
+        return context.answer(
+          errorResult(`The call was refused: hook ${safeLabel(hook.name ?? String(index))} failed.`),
+        );
       }
     }
     return patch && { kind: "next", patch };

@@ -1,7 +1,8 @@
 import { adopt } from "../../domain/adopt.js";
-import { describeThrown, MemoryError } from "../../domain/errors.js";
-import { sameJson } from "../../domain/json.js";
+import { thrownLabel } from "../../domain/describe-thrown.js";
+import { MemoryError } from "../../domain/errors.js";
 import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../../domain/memory.js";
+import { matchesMetadata } from "../../domain/session-rules.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { TextIndex } from "./text-index.js";
@@ -10,6 +11,7 @@ import { textTerms } from "./text-terms.js";
 /** How near an entry is to a query, higher is nearer; nothing when it is no hit at all. */
 export type MemoryScore = (query: string, entry: MemoryEntry) => Awaitable<number | undefined>;
 
+/** `name` stands in the errors of an agent with several memories. */
 export type InMemoryMemoryOptions = {
   readonly name?: string | undefined;
   /** In place of the text score, for instance the cosine of embeddings (-1..1). A rejection is `MemoryError("search")`. */
@@ -52,7 +54,7 @@ export class InMemoryMemory implements MemoryPort {
     const hits: (MemoryEntry & { readonly score: number })[] = [];
     for (const [id, entry] of this.#entries) {
       const score = scores.get(id);
-      if (score === undefined || Number.isNaN(score) || !matches(entry, query)) continue;
+      if (score === undefined || Number.isNaN(score) || !matchesMetadata(entry.metadata, query.filter)) continue;
       if (threshold === undefined || score >= threshold) hits.push({ ...entry, score });
     }
     return hits
@@ -71,7 +73,7 @@ export class InMemoryMemory implements MemoryPort {
     try {
       for (const entry of [...this.#entries.values()]) scores.set(entry.id, await score(query, entry));
     } catch (cause) {
-      throw new MemoryError("search", `the score failed: ${describeThrown(cause)}`, { cause });
+      throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });
     }
     return scores;
   }
@@ -83,11 +85,4 @@ function entryOf(id: string, { content, metadata }: MemoryEntryInput): MemoryEnt
   } catch (cause) {
     throw new MemoryError("store", "the entry holds what JSON cannot", { cause });
   }
-}
-
-function matches({ metadata }: MemoryEntry, { filter = {} }: MemoryQuery): boolean {
-  return Object.entries(filter).every(([key, wanted]) => {
-    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;
-    return value !== undefined && sameJson(value, wanted);
-  });
 }
