@@ -2,7 +2,7 @@ import type { MutableJson } from "./json.js";
 import { safeLabel } from "./safe-label.js";
 
 /** How deep and how large a value from outside may be (levels, objects and arrays, UTF-16 units); beyond it `adopt` throws. */
-export const ADOPT_LIMITS = Object.freeze({ depth: 256, nodes: 1_000_000, text: 128 * 1024 * 1024 });
+const ADOPT_LIMITS = Object.freeze({ depth: 256, nodes: 1_000_000, text: 128 * 1024 * 1024 });
 
 /** Returns its argument from the constructor, so that a subclass can add a private field to any object. */
 const Returned = class {
@@ -30,7 +30,8 @@ type Walk = {
 /**
  * The one way data from outside gets in: a deep-frozen copy, made once; a value that was adopted before is returned as it is. The
  * caller's object is neither frozen nor changed. Undefined fields are dropped, `toJSON` is honoured, `__proto__` is an ordinary key.
- * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, and beyond `ADOPT_LIMITS`.
+ * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, and for more than 256 levels, a
+ * million objects and arrays, or 128 Mi UTF-16 units.
  */
 export function adopt<T extends object>(value: T, place: string): T {
   if (Stamp.has(value)) return value;

@@ -48,14 +48,21 @@ export function rewriteNested(part: JsonObject, value: Json, rewrite: Rewrite): 
 }
 
 /**
- * Rewrites a value by the unions beside `part`'s other keywords: unchanged where a branch fits already, else what the first branch
- * makes of it that then fits.
+ * Rewrites a value by the unions beside `part`'s other keywords: what the first branch makes of it that then fits. Where a branch fits
+ * already, that one is asked alone, or nothing is changed.
  */
-export function rewriteByUnion(reading: SchemaReading, part: JsonObject, value: Json, rewrite: Rewrite): Json {
+export function rewriteByUnion(
+  reading: SchemaReading,
+  part: JsonObject,
+  value: Json,
+  rewrite: Rewrite,
+  whatFits: "stays" | "is rewritten" = "stays",
+): Json {
   let result = value;
   for (const union of [listOf(part["anyOf"]), listOf(part["oneOf"])]) {
-    if (union.some((branch) => fits(reading, branch, result))) continue;
-    for (const branch of union) {
+    const fitting = union.find((branch) => fits(reading, branch, result));
+    if (fitting !== undefined && whatFits === "stays") continue;
+    for (const branch of fitting === undefined ? union : [fitting]) {
       const candidate = rewrite(branch, result);
       if (candidate === result || !fits(reading, branch, candidate)) continue;
       result = candidate;
@@ -82,22 +89,8 @@ function withDefaults(reading: SchemaReading, schema: unknown, value: Json, dept
   for (const part of reading.conjuncts(schema)) {
     if (isJsonObject(result)) result = addMissing(reading, part, result, depth);
     result = rewriteNested(part, result, rewrite);
-    result = defaultsOfUnion(reading, part, result, rewrite);
-  }
-  return result;
-}
-
-/** The branch that fits gives its defaults; where none does yet, the first that its defaults make fit. */
-function defaultsOfUnion(reading: SchemaReading, part: JsonObject, value: Json, rewrite: Rewrite): Json {
-  let result = value;
-  for (const union of [listOf(part["anyOf"]), listOf(part["oneOf"])]) {
-    const fitting = union.find((branch) => fits(reading, branch, result));
-    for (const branch of fitting === undefined ? union : [fitting]) {
-      const candidate = rewrite(branch, result);
-      if (candidate === result || !fits(reading, branch, candidate)) continue;
-      result = candidate;
-      break;
-    }
+    // The branch that fits gives its defaults; where none does yet, the first that its defaults make fit.
+    result = rewriteByUnion(reading, part, result, rewrite, "is rewritten");
   }
   return result;
 }

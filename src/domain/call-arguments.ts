@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "./json.js";
+import { isLossless } from "./lossless-number.js";
 
 /** Levels that arguments may nest; below what `adopt` allows, so that the message around them still fits. */
 const MAX_DEPTH = 240;
@@ -97,15 +98,5 @@ function judge(token: string, found: Inspection): void {
   const value = Number(token);
   if (!Number.isFinite(value)) found.infinite = found.lossy = true;
   else if (Object.is(value, -0)) found.lossy = true;
-  else if (token.length > 15 || /e/i.test(token)) found.lossy ||= decimal(token) !== decimal(String(value));
-}
-
-/** A number's digits without zeros at either end, and its exponent: equal for equal values, however they are written. */
-function decimal(token: string): string {
-  const [mantissa = "", exponent = "0"] = token.toLowerCase().split("e");
-  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
-  const digits = (whole + fraction).replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
-  if (significant === "") return "0";
-  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+  else if (token.length > 15 || /e/i.test(token)) found.lossy ||= !isLossless(token);
 }

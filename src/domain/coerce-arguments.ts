@@ -1,6 +1,7 @@
 import { read, rewriteByUnion, rewriteNested, type Rewrite } from "./arguments.js";
 import { isJsonObject, type Json, type JsonObject } from "./json.js";
 import type { SchemaReading } from "./json-schema.js";
+import { isLossless } from "./lossless-number.js";
 import { fits } from "./schema-fit.js";
 
 /**
@@ -72,16 +73,5 @@ function isExactNumber(text: string): boolean {
   const value = Number(text);
   if (!Number.isFinite(value) || Object.is(value, -0)) return false;
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
-  return significance(text) === significance(String(value));
-}
-
-/** Sign, digits without zeros at either end, and the power of ten of the last digit: equal for equal decimals. */
-function significance(text: string): string {
-  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
-  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
-  const digits = `${whole}${fraction}`.replace(/^0+/, "");
-  const trimmed = digits.replace(/0+$/, "");
-  if (trimmed === "") return "0";
-  const power = Number(exponent) - fraction.length + (digits.length - trimmed.length);
-  return `${text.startsWith("-") ? "-" : ""}${trimmed}e${power}`;
+  return isLossless(text);
 }

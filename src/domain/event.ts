@@ -1,6 +1,7 @@
 import type { JsonObject, Json } from "./json.js";
 import type { AgentMessage, AssistantMessage } from "./message.js";
 import type { FinishReason } from "./finish-reason.js";
+import type { TurnStatus } from "./turn-result.js";
 import type { Usage } from "./usage.js";
 import type { StreamChunk } from "./stream-chunk.js";
 import type { ToolCall, ToolDef, ToolExchange, ToolInvocation } from "./tool.js";
@@ -17,7 +18,7 @@ export type EventStamp = {
 
 /** The figures of a finished turn, without its messages. */
 export type TurnSummary = {
-  readonly status: "completed" | "stopped" | "deferred" | "aborted";
+  readonly status: TurnStatus;
   readonly rounds: number;
   readonly messages: number;
   readonly toolCalls: number;
@@ -25,9 +26,6 @@ export type TurnSummary = {
   readonly deferred: readonly string[];
   readonly finalSessionId: string;
 };
-
-/** Who changed the context. */
-export type ContextSource = "compressor" | "hook" | "requested";
 
 /** Events by type, without their stamp. Big values stand in one event only. */
 export type EventBodies = {

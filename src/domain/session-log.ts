@@ -1,7 +1,7 @@
 import type { JsonObject } from "./json.js";
 import type { AgentMessage } from "./message.js";
-import type { Compaction, LoadedSession, Revision, SessionDelta, SessionInfo } from "./session.js";
-import { applyAppend, applySave, patchMetadata, type SaveMode, storable } from "./session-rules.js";
+import type { Compaction, LoadedSession, Revision, SaveOptions, SessionDelta, SessionInfo } from "./session.js";
+import { applyAppend, applySave, patchMetadata, storable } from "./session-rules.js";
 
 /** When a write happens: epoch milliseconds, and its number among all writes of the store. */
 export type WriteStamp = { readonly at: number; readonly number: number };
@@ -62,7 +62,7 @@ export class SessionLog {
   }
 
   /** Replaces everything but the operations applied so far. */
-  save(id: string, session: LoadedSession, options: SaveMode, stamp: WriteStamp): Revision {
+  save(id: string, session: LoadedSession, options: SaveOptions, stamp: WriteStamp): Revision {
     const decision = applySave(id, { revision: this.#revision }, session, options);
     if (decision.type === "refuse") throw decision.error;
 

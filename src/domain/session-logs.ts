@@ -1,7 +1,14 @@
-import { emptySession, type LoadedSession, type Revision, type SessionDelta, type SessionPage } from "./session.js";
+import {
+  emptySession,
+  type LoadedSession,
+  type Revision,
+  type SaveOptions,
+  type SessionDelta,
+  type SessionPage,
+} from "./session.js";
 import type { SessionQuery } from "./session.js";
 import { SessionLog, type WriteStamp } from "./session-log.js";
-import { matchesMetadata, pageRequest, type SaveMode } from "./session-rules.js";
+import { matchesMetadata, pageRequest } from "./session-rules.js";
 
 /**
  * All sessions of a store in memory, by id: what `MemorySessionStore` and its recording fake stand on. Synchronous; throws `SessionError`;
@@ -19,7 +26,7 @@ export class SessionLogs {
     return this.#write(id, (log) => log.append(id, delta, this.#stamp(at)));
   }
 
-  save(id: string, session: LoadedSession, options: SaveMode, at: number): Revision {
+  save(id: string, session: LoadedSession, options: SaveOptions, at: number): Revision {
     return this.#write(id, (log) => log.save(id, session, options, this.#stamp(at)));
   }
 

@@ -2,7 +2,7 @@ import { adopt, setOwn } from "./adopt.js";
 import { SessionError } from "./errors.js";
 import { type Json, type JsonObject, sameJson } from "./json.js";
 import { safeLabel } from "./safe-label.js";
-import type { LoadedSession, Revision, SessionDelta, SessionQuery } from "./session.js";
+import type { LoadedSession, Revision, SaveOptions, SessionDelta, SessionQuery } from "./session.js";
 
 /** What a store has to know of a session to decide about a write; both facts must be read in the transaction that writes. */
 export type StoredState = {
@@ -32,15 +32,12 @@ export function applyAppend(id: string, stored: StoredState, delta: SessionDelta
   return { type: "write", revision: stored.revision + 1 };
 }
 
-/** `replace` skips the comparison of revisions. */
-export type SaveMode = { readonly replace?: boolean | undefined };
-
 /** Decides about a save. A part of a session, as `load` answers for a known revision, is refused: it would wipe the rest. */
 export function applySave(
   id: string,
   stored: Pick<StoredState, "revision">,
   session: LoadedSession,
-  options: SaveMode = {},
+  options: SaveOptions = {},
 ): WriteDecision {
   if (session.from !== undefined && session.from !== 0) {
     const text = `${sessionLabel(id)}: only the messages from ${session.from} on are here, which cannot replace the whole`;

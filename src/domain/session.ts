@@ -32,6 +32,9 @@ export type SessionDelta = {
   readonly compaction?: Compaction | undefined;
 };
 
+/** How a whole session is written; `replace` skips the comparison of revisions. */
+export type SaveOptions = { readonly replace?: boolean | undefined };
+
 /** One line of a session list; `updatedAt` is epoch milliseconds by the store's clock. */
 export type SessionInfo = {
   readonly id: string;
@@ -54,14 +57,12 @@ export type SessionPage = { readonly items: readonly SessionInfo[]; readonly cur
 /** The metadata keys the framework owns. */
 export const SESSION_KEYS = {
   parent: "parent_session_id",
+  /** The lease of S2, `{turnId, until}`: who owns the session, and until when by the owner's clock, which is never compared with another's. */
   turn: "ennead.turn",
   deferred: "ennead.deferred",
   redirectedTo: "ennead.redirected_to",
   usage: "ennead.usage",
 } as const;
-
-/** The lease of S2: the turn that owns the session, and until when (epoch milliseconds of the owner's clock; never compared with another's). */
-export type TurnLease = { readonly turnId: string; readonly until: number };
 
 /** A call that waits for a decision. */
 export type DeferredCall = {

@@ -1,6 +1,7 @@
 import { setOwn } from "./adopt.js";
 import type { CommandArgs, CommandParam, CommandValue, Parsed } from "./command.js";
 import { safeLabel } from "./safe-label.js";
+import { unreachable } from "./unreachable.js";
 import { completeArgs } from "./validate-args.js";
 import { markedWords, type Word } from "./words.js";
 
@@ -72,6 +73,8 @@ function readValue(param: CommandParam, word: Word): Parsed<CommandValue> {
     }
     case "strings":
       return { ok: true, value: splitList(word) };
+    default:
+      return unreachable(param.type);
   }
 }
 

@@ -1,6 +1,7 @@
 import { setOwn } from "./adopt.js";
 import type { CommandArgs, CommandDef, CommandParam, CommandValue, Parsed } from "./command.js";
 import { safeLabel } from "./safe-label.js";
+import { unreachable } from "./unreachable.js";
 
 /**
  * Checks arguments that a program gives: unknown names, types, choices and what is required; fills in defaults. The answer is a new
@@ -53,5 +54,7 @@ function hasType(param: CommandParam, value: unknown): value is CommandValue {
       return typeof value === "boolean";
     case "strings":
       return Array.isArray(value) && value.every((item) => typeof item === "string");
+    default:
+      return unreachable(param.type);
   }
 }

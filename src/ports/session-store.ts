@@ -1,7 +1,12 @@
-import type { LoadedSession, Revision, Session, SessionDelta, SessionPage, SessionQuery } from "../domain/session.js";
-
-/** How a whole session is written. */
-export type SaveOptions = { readonly replace?: boolean | undefined };
+import type {
+  LoadedSession,
+  Revision,
+  SaveOptions,
+  Session,
+  SessionDelta,
+  SessionPage,
+  SessionQuery,
+} from "../domain/session.js";
 
 /**
  * Where sessions are kept. All methods may be called concurrently, also for one id, and reject with `SessionError` only. Stores take

@@ -9,8 +9,8 @@ import {
   type UserMessage,
 } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
-import type { LoadedSession, Revision, Session, SessionDelta } from "../../src/domain/session.js";
-import type { SaveOptions, SessionStore } from "../../src/ports/session-store.js";
+import type { LoadedSession, Revision, SaveOptions, Session, SessionDelta } from "../../src/domain/session.js";
+import type { SessionStore } from "../../src/ports/session-store.js";
 import type { TestAgent } from "../../src/testkit/index.js";
 
 const AT = 1_735_000_000_000;

@@ -5,7 +5,7 @@ import { SESSION_KEYS, type SessionInfo } from "../../domain/session.js";
 import type { AgentApi, SessionAccess } from "../../ports/agent-api.js";
 
 /** How many sessions a list shows. */
-export const SESSIONS_SHOWN = 20;
+const SESSIONS_SHOWN = 20;
 
 /** Sessions with more messages than this are listed without a title: finding one means loading it. */
 const TITLE_MAX_MESSAGES = 500;

@@ -1,5 +1,6 @@
 import type { CommandOutcome } from "../../domain/command.js";
 import { CommandError, EnneadError } from "../../domain/errors.js";
+import { unreachable } from "../../domain/unreachable.js";
 import type { AgentApi } from "../../ports/agent-api.js";
 import { sessionChange } from "../commands/session-commands.js";
 import { ConsoleObserver } from "../observers/console.js";
@@ -147,6 +148,8 @@ function textOfOutcome(outcome: CommandOutcome): string {
       return outcome.reason;
     case "needsInput":
       return outcome.prompt;
+    default:
+      return unreachable(outcome);
   }
 }
 

@@ -4,7 +4,7 @@ import type { ReasoningDelta } from "../../domain/stream-chunk.js";
 import { fieldOf, listField, textField } from "./wire-json.js";
 
 /** The field that goes without saying. */
-export const REASONING_FIELD = "reasoning_content";
+const REASONING_FIELD = "reasoning_content";
 
 /**
  * Reads the reasoning of a reply. What a server wants back beside the text is kept as provider data of the part: the field it came in

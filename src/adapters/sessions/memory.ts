@@ -1,7 +1,7 @@
-import type { LoadedSession, Revision, Session, SessionDelta } from "../../domain/session.js";
+import type { LoadedSession, Revision, SaveOptions, Session, SessionDelta } from "../../domain/session.js";
 import type { SessionPage, SessionQuery } from "../../domain/session.js";
 import { SessionLogs } from "../../domain/session-logs.js";
-import type { SaveOptions, SessionStore } from "../../ports/session-store.js";
+import type { SessionStore } from "../../ports/session-store.js";
 
 /**
  * Sessions in the memory of this process, gone when it ends. Frozen messages made by the agent are shared, everything else is copied when

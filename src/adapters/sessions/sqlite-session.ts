@@ -1,6 +1,12 @@
-import { emptySession, type LoadedSession, type Revision, type SessionDelta } from "../../domain/session.js";
+import {
+  emptySession,
+  type LoadedSession,
+  type Revision,
+  type SaveOptions,
+  type SessionDelta,
+} from "../../domain/session.js";
 import type { SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
-import { applyAppend, applySave, matchesMetadata, pageRequest, type SaveMode } from "../../domain/session-rules.js";
+import { applyAppend, applySave, matchesMetadata, pageRequest } from "../../domain/session-rules.js";
 import type { Statements } from "./sqlite-file.js";
 import {
   decodeFields,
@@ -59,7 +65,7 @@ export function saveSession(
   sql: Statements,
   id: string,
   session: LoadedSession,
-  options: SaveMode,
+  options: SaveOptions,
   encoded: EncodedSession,
 ): Revision {
   const stored = sql.session.get(textKey(id));

@@ -3,13 +3,14 @@ import { safeLabel } from "../../domain/safe-label.js";
 import type {
   LoadedSession,
   Revision,
+  SaveOptions,
   Session,
   SessionDelta,
   SessionPage,
   SessionQuery,
 } from "../../domain/session.js";
 import { sessionLabel } from "../../domain/session-rules.js";
-import type { SaveOptions, SessionStore } from "../../ports/session-store.js";
+import type { SessionStore } from "../../ports/session-store.js";
 import { isCorruption, SqliteFile } from "./sqlite-file.js";
 import { encodeDelta, encodeSession } from "./sqlite-rows.js";
 import { appendSession, deleteSession, listSessions, loadSession, saveSession } from "./sqlite-session.js";

@@ -1,3 +1,4 @@
+import { createEmitter } from "../../domain/emitter.js";
 import { CompositionError, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
@@ -13,7 +14,7 @@ export class ToolRegistry implements ToolProvider {
   readonly name: string;
   readonly trustAnnotations = true;
   readonly #tools = new Map<string, DefinedTool>();
-  readonly #listeners = new Set<() => void>();
+  readonly #changes = createEmitter<void>();
   #defs: readonly ToolDef[] = [];
 
   /** `name` is what errors call the registry; it stands for the source of tools that name none. */
@@ -66,14 +67,11 @@ export class ToolRegistry implements ToolProvider {
   }
 
   onToolsChanged(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#changes.subscribe(listener);
   }
 
   #changed(): void {
     this.#defs = Object.freeze([...this.#tools.values()].map((tool) => tool.def));
-    for (const listener of [...this.#listeners]) listener();
+    this.#changes.emit();
   }
 }

@@ -35,7 +35,7 @@ export async function expectRejection<E extends Error & { readonly kind: string 
 }
 
 /** Where two JSON values first differ, as text; undefined when they are equal. */
-export function difference(actual: unknown, expected: unknown, path: string): string | undefined {
+function difference(actual: unknown, expected: unknown, path: string): string | undefined {
   if (Object.is(actual, expected)) return undefined;
   const place = path === "" ? "" : `at ${path} `;
   if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected)) {

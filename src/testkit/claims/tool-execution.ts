@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { getEventListeners } from "node:events";
 import { copyJson } from "../../domain/adopt.js";
 import { ToolError } from "../../domain/errors.js";
@@ -86,9 +87,7 @@ export const toolExecutionClaims: readonly Claim<ToolProviderFixture, ToolProvid
         signal: controller.signal,
       });
       // One turn of the event loop lets the call begin.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 0);
-      });
+      await setImmediate();
       controller.abort();
       await expectSettled(running, fixture.deadlineMs ?? 1_000, "an aborted call settles");
     },

@@ -1,6 +1,7 @@
 import { adopt } from "../../domain/adopt.js";
 import { Defect, MemoryError } from "../../domain/errors.js";
 import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../../domain/memory.js";
+import { matchesMetadata } from "../../domain/session-rules.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { frozen } from "./frozen.js";
 
@@ -43,10 +44,8 @@ export class RecordingMemory implements MemoryPort {
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     this.#begin({ kind: "search", query: frozen(query, "query") });
-    const filter = Object.entries(query.filter ?? {});
     const found = [...this.#entries.values()].filter(
-      ({ content, metadata }) =>
-        content.includes(query.query) && filter.every(([key, value]) => Object.is(metadata[key], value)),
+      ({ content, metadata }) => content.includes(query.query) && matchesMetadata(metadata, query.filter),
     );
     const kept = 1 >= (query.threshold ?? 1) ? found : [];
     return kept.slice(0, topKOf(query)).map((entry) => Object.freeze({ ...entry, score: 1 }));

@@ -1,10 +1,10 @@
 import { Defect, SessionError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
-import type { LoadedSession, Revision, Session, SessionDelta } from "../../domain/session.js";
+import type { LoadedSession, Revision, SaveOptions, Session, SessionDelta } from "../../domain/session.js";
 import type { SessionPage, SessionQuery } from "../../domain/session.js";
 import { SessionLogs } from "../../domain/session-logs.js";
 import { storable } from "../../domain/session-rules.js";
-import type { SaveOptions, SessionStore } from "../../ports/session-store.js";
+import type { SessionStore } from "../../ports/session-store.js";
 
 /** What an operation answered: the session's state after it, or the error it rejected with. */
 export type SessionOutcome =

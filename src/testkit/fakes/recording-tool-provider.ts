@@ -1,7 +1,9 @@
 import { adopt } from "../../domain/adopt.js";
+import { createEmitter } from "../../domain/emitter.js";
 import { Defect, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
+import { unreachable } from "../../domain/unreachable.js";
 import type { ToolContext, ToolProvider, ToolReturn } from "../../ports/tool-provider.js";
 import { toolDef } from "../builders.js";
 import { HeldCalls } from "./held-calls.js";
@@ -43,7 +45,7 @@ export class RecordingToolProvider implements ToolProvider {
   declare readonly conflictKeys?: NonNullable<ToolProvider["conflictKeys"]>;
   readonly #script = new ToolScript();
   readonly #held = new HeldCalls();
-  readonly #listeners = new Set<() => void>();
+  readonly #changes = createEmitter<void>();
   readonly #ops: ToolOperation[] = [];
   readonly #execs: Exec[] = [];
   readonly #listFailures: unknown[] = [];
@@ -55,14 +57,14 @@ export class RecordingToolProvider implements ToolProvider {
   /** Adds or replaces a tool: one step holds for every call, a list is used up one a call. Tells the listeners of `onToolsChanged`. */
   add(tool: string | ToolDef, script: ToolStep | readonly ToolStep[]): this {
     this.#script.add(typeof tool === "string" ? toolDef(tool) : tool, script);
-    for (const listener of this.#listeners) listener();
+    this.#changes.emit();
     return this;
   }
 
   /** Takes a tool off the list; a call of it is then unknown. Tells the listeners of `onToolsChanged`. */
   remove(name: string): this {
     this.#script.remove(name);
-    for (const listener of this.#listeners) listener();
+    this.#changes.emit();
     return this;
   }
 
@@ -116,10 +118,7 @@ export class RecordingToolProvider implements ToolProvider {
   }
 
   onToolsChanged(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#changes.subscribe(listener);
   }
 
   /** Listings and executions as they came in. */
@@ -156,6 +155,8 @@ export class RecordingToolProvider implements ToolProvider {
         return this.#play(step.then, call, context);
       case "held":
         return this.#play(await this.#held.hold(call.id), call, context);
+      default:
+        return unreachable(step);
     }
   }
 }

@@ -36,13 +36,13 @@ describe("parseCli", () => {
 });
 
 describe("chatSettings", () => {
-  const at = (env: Surroundings["env"]): Surroundings => ({ env, cwd: "/work", home: "/home/me" });
+  const at = (env: Surroundings["env"]): Surroundings => ({ env, cwd: "/somewhere", home: "/home/me" });
   const none = { type: "chat", offline: false } as const;
 
   it("takes the offline demo and the usual place without flags and environment", () => {
     expect(chatSettings(none, at({}))).toEqual({
       ok: true,
-      value: { db: "/home/me/.local/share/ennead/sessions.db", root: "/work" },
+      value: { db: "/home/me/.local/share/ennead/sessions.db", root: "/somewhere" },
     });
   });
 

@@ -178,7 +178,7 @@ describe("a reply that is whole", () => {
     await using server = await loopback((response) => {
       ports.add(response.socket?.remotePort);
       response.writeHead(200, SSE);
-      response.write(delta({ content: "a" }) + STOP + DONE, () => setTimeout(() => response.end(), 5));
+      response.write(delta({ content: "a" }) + STOP + DONE, () => setImmediate(() => response.end()));
     });
     for (let n = 0; n < 6; n++) await streamed({ baseUrl: server.baseUrl });
     expect(server.requests).toHaveLength(6);

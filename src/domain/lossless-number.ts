@@ -1,0 +1,15 @@
+/** True where a JSON number, as it is written, is exactly the one that its double is written as: no digit is lost. */
+export function isLossless(token: string): boolean {
+  return significance(token) === significance(String(Number(token)));
+}
+
+/** Sign, digits without zeros at either end, and the power of ten of the last digit: equal for equal decimals, however they are written. */
+function significance(token: string): string {
+  const [mantissa = "", exponent = "0"] = token.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  const trimmed = digits.replace(/0+$/, "");
+  if (trimmed === "") return "0";
+  const power = Number(exponent) - fraction.length + (digits.length - trimmed.length);
+  return `${token.startsWith("-") ? "-" : ""}${trimmed}e${power}`;
+}
