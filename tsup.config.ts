@@ -12,7 +12,7 @@ const shared: Options = {
   removeNodeProtocol: false,
   clean: false,
   // Bundled: their many small files would cost more to load than everything of our own.
-  noExternal: [...bundled],
+  noExternal: Object.keys(bundled).map((name) => new RegExp(`^${name}(/|$)`)),
   silent: true,
 };
 

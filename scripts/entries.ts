@@ -44,11 +44,14 @@ export const entries: readonly Entry[] = [
 /** The command `ennead`: ESM only, and no entry point. */
 export const cli = { source: "src/adapters/hosts/cli.ts", out: "cli" } as const;
 
-/** Packages that source files may import besides relative paths and node: modules. */
-export const dependencies: readonly string[] = ["@sinclair/typebox", "eventsource-parser"];
-
-/** Those that dist holds a copy of. TypeBox stays a dependency for its types, and so that both name one version. */
-export const bundled: readonly (string | RegExp)[] = [/^@sinclair\/typebox/, "eventsource-parser"];
+/**
+ * Packages that adapters may import and that dist holds a copy of (docs/decisions/0003-bundled-schema-library.md). `installed`: the
+ * declarations name it, so it is a dependency all the same; the others are needed to build only.
+ */
+export const bundled: Readonly<Record<string, { readonly installed: boolean }>> = {
+  "@sinclair/typebox": { installed: true },
+  "eventsource-parser": { installed: false },
+};
 
 /** Optional peers, each with the source files that may import it. */
 export const peers: Readonly<Record<string, readonly string[]>> = {

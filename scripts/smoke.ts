@@ -1,9 +1,10 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readApi } from "./api-report.ts";
-import { peers } from "./entries.ts";
+import { bundled, peers } from "./entries.ts";
 
 /** Installs the packed tarball somewhere else and uses it there as an ES module and as CommonJS. */
 const place = mkdtempSync(join(tmpdir(), "ennead-smoke-"));
@@ -43,6 +44,16 @@ assert.equal(result.status, "completed");
 await agent.shutdown();
 `;
 
+/** A format registered through the package holds for its tools, although the schema library is built in. */
+const formatCheck = `
+const { FormatRegistry, Type, defineTool } = await load("ennead/tools");
+FormatRegistry.Set("even-length", (text) => text.length % 2 === 0);
+const parameters = Type.Object({ word: Type.String({ format: "even-length" }) });
+const tool = defineTool({ name: "say", description: "Says a word.", parameters, execute: ({ word }) => word });
+assert.equal(tool.validate("say", { word: "even" }).ok, true);
+assert.equal(tool.validate("say", { word: "odd" }).ok, false);
+`;
+
 /** Every entry alone: how many files it loads, and that it loads no optional peer unless the table says so. */
 const loadCheck = `
 const { execFileSync } = require("node:child_process");
@@ -72,14 +83,16 @@ try {
   writeFileSync(join(place, "package.json"), JSON.stringify({ name: "smoke", private: true }));
   const wanted = Object.keys(peers).map((name) => `${name}@${manifest.devDependencies[name] ?? "missing"}`);
   run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball, ...wanted], place);
+  for (const [name, { installed }] of Object.entries(bundled))
+    assert.equal(existsSync(join(place, "node_modules", name)), installed, `${name} is installed, or is not`);
 
   writeFileSync(
     join(place, "smoke.mjs"),
-    `import assert from "node:assert/strict";\nconst load = (name) => import(name);\n${containerCheck}${exportsCheck}`,
+    `import assert from "node:assert/strict";\nconst load = (name) => import(name);\n${containerCheck}${formatCheck}${exportsCheck}`,
   );
   writeFileSync(
     join(place, "smoke.cjs"),
-    `const assert = require("node:assert/strict");\nconst load = require;\n(async () => {${containerCheck}${exportsCheck}${loadCheck}})();`,
+    `const assert = require("node:assert/strict");\nconst load = require;\n(async () => {${containerCheck}${formatCheck}${exportsCheck}${loadCheck}})();`,
   );
   run("node", ["smoke.mjs"], place);
   run("node", ["smoke.cjs"], place);

@@ -1,5 +1,5 @@
 import { builtinModules } from "node:module";
-import { dependencies, peers } from "../../scripts/entries.ts";
+import { bundled, peers } from "../../scripts/entries.ts";
 import { cyclesOf, type Module, packageOf, targetOf } from "./module-graph.ts";
 
 const container = "src/agent/container.ts";
@@ -29,7 +29,7 @@ function mayReach(from: string, target: string): boolean {
 
 function mayUsePackage(from: string, name: string): boolean {
   if (peers[name]) return peers[name].includes(from);
-  return layerOf(from).startsWith("adapters/") && dependencies.includes(name);
+  return layerOf(from).startsWith("adapters/") && Object.hasOwn(bundled, name);
 }
 
 function mayUsePlatform(from: string): boolean {

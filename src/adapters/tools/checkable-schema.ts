@@ -6,7 +6,8 @@ import { schemaOfKeywords } from "./keyword-schema.js";
 
 /**
  * The schema as TypeBox can check it: the same reference, unless it holds a `Type.Unsafe` (which TypeBox refuses to check; it is read by
- * its JSON Schema keywords) or a format nobody registered (which then only tells the model). Throws
+ * its JSON Schema keywords) or a format nobody registered in the
+ * `FormatRegistry` of this package yet (which then only tells the model). Throws
  * `CompositionError("invalid-schema")` for anything that is no TypeBox object schema, or that JSON arguments can never satisfy.
  */
 export function checkableSchema(schema: TObject, tool: string): TSchema {
