@@ -76,12 +76,12 @@ async function carryOut(
     }
     const { conversation } = run;
     const standing = { estimate, stored: conversation.stored(), record: conversation.compaction };
-    const record = checkedReplacement(current, proposed, action.upTo, standing);
-    if (record === undefined) return undefined;
+    const replacement = checkedReplacement(current, proposed, action.upTo, standing);
+    if (replacement === undefined) return undefined;
+    const { record, view } = replacement;
     await run.writer.add([], { compaction: record });
-    const after = run.conversation.view();
-    run.bus.publish("contextReplaced", { before: current.length, after: after.length, by });
-    return after;
+    run.bus.publish("contextReplaced", { before: current.length, after: view.length, by });
+    return view;
   } catch (error) {
     if (Defect.is(error) || !(error instanceof TypeError)) throw error;
     run.secondary({ stage: "compress", operation: by, errorCategory: errorCategory(error) });

@@ -77,6 +77,9 @@ export type CheckContext = {
   readonly record: Compaction | undefined;
 };
 
+/** A record, and the request that begins with it. */
+export type Replacement = { readonly record: Compaction; readonly view: readonly AgentMessage[] };
+
 /**
  * A record whose messages stand for everything up to `upTo` (C1): the cut moves back to the start of the last exchange; the newest
  * user message stays, in the record where it lies before the cut. What is stored before the end of the record but shown behind the
@@ -87,7 +90,7 @@ export function checkedReplacement(
   proposed: readonly AgentMessage[],
   upTo: string | undefined,
   { estimate, stored, record }: CheckContext,
-): Compaction | undefined {
+): Replacement | undefined {
   const { user, exchange } = keptOf(current);
   const asked = upTo === undefined ? current.length - 1 : current.findIndex((message) => message.id === upTo);
   const cut = exchangeStart(current, Math.min(asked, exchange - 1));
@@ -109,7 +112,7 @@ export function checkedReplacement(
   const view = requestView([...whole, ...behind.filter((message) => !early(message))]);
   const first = view.find((message) => message.role !== "system");
   if (first === undefined || first.role !== "user" || estimateAll(view) >= estimate) return undefined;
-  return { upTo: (stored[end] as AgentMessage).id, messages: whole };
+  return { record: { upTo: (stored[end] as AgentMessage).id, messages: whole }, view };
 }
 
 /** The last index not behind `cut` at which an exchange ends. */
