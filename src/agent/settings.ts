@@ -1,8 +1,10 @@
 import { adopt } from "../domain/adopt.js";
+import { thrownLabel } from "../domain/describe-thrown.js";
 import { CompositionError } from "../domain/errors.js";
-import { DEFAULT_LIMITS, type Limits } from "../domain/limits.js";
+import { DEFAULT_LIMITS, isTimeLimit, type Limits } from "../domain/limits.js";
 import { type AgentMessage, isMessage, type Message, type MessageInput } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
+import { safeLabel } from "../domain/safe-label.js";
 import type { AgentConfig, SecondaryFailure, SystemContext } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import { emitWarning } from "./system-runtime.js";
@@ -14,6 +16,7 @@ export type Settings = {
   readonly system: string | ((context: SystemContext) => Awaitable<string>) | undefined;
   readonly streaming: boolean;
   readonly modelContextWindow: number | undefined;
+  readonly toolTimeoutMs: number | undefined;
   readonly sequential: boolean;
   readonly coerceArguments: boolean;
   readonly malformedCalls: "report" | "fail";
@@ -51,6 +54,7 @@ const OTHER_KEYS = [
   "system",
   "streaming",
   "modelContextWindow",
+  "toolTimeoutMs",
   "coerceArguments",
   "onSecondaryFailure",
   "toModelMessages",
@@ -78,6 +82,7 @@ export function resolveSettings(config: AgentConfig, contextWindow: number | und
     system: config.system,
     streaming: config.streaming ?? true,
     modelContextWindow: config.modelContextWindow ?? contextWindow,
+    toolTimeoutMs: config.toolTimeoutMs,
     sequential: config.toolExecution === "sequential",
     coerceArguments: config.coerceArguments ?? false,
     malformedCalls: config.malformedCalls ?? "report",
@@ -91,13 +96,17 @@ export function resolveSettings(config: AgentConfig, contextWindow: number | und
 
 function checkKeys(config: AgentConfig): void {
   for (const key of Object.keys(config)) {
-    if (!KNOWN.has(key)) throw new CompositionError("invalid-config", `config has no field ${key.slice(0, 64)}`);
+    if (!KNOWN.has(key)) throw new CompositionError("invalid-config", `config has no field ${safeLabel(key)}`);
   }
   for (const [key, allowed] of Object.entries(CHOICES)) {
     const value: unknown = config[key as keyof typeof CHOICES];
     if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {
       throw new CompositionError("invalid-config", `config.${key} is none of ${allowed.join(", ")}`);
     }
+  }
+  const { toolTimeoutMs } = config;
+  if (toolTimeoutMs !== undefined && !isTimeLimit(toolTimeoutMs)) {
+    throw new CompositionError("invalid-config", "config.toolTimeoutMs is no number above 0");
   }
   if (config.system !== undefined && typeof config.system !== "string" && typeof config.system !== "function") {
     throw new CompositionError("invalid-config", "config.system is neither text nor a function");
@@ -108,7 +117,7 @@ function optionsOf(config: AgentConfig): ChatOptions {
   try {
     return toChatOptions(config);
   } catch (error) {
-    throw new CompositionError("invalid-config", (error as Error).message, { cause: error });
+    throw new CompositionError("invalid-config", thrownLabel(error), { cause: error });
   }
 }
 

@@ -9,10 +9,11 @@ import type { ToolCall } from "../domain/tool.js";
 import type { ValidationIssue } from "../ports/tool-provider.js";
 import type { ToolEntry } from "./tool-table.js";
 
+/** Why a call cannot run: a typed error that quotes a label, and the whole text for the model. */
+export type Refusal = { readonly error: ToolError; readonly text: string };
+
 /** Arguments fit to run with, frozen, or why not. */
-export type CheckedArguments =
-  | { readonly ok: true; readonly value: JsonObject }
-  | { readonly ok: false; readonly error: ToolError };
+export type CheckedArguments = { readonly ok: true; readonly value: JsonObject } | ({ readonly ok: false } & Refusal);
 
 /** Prepares, mends and validates the arguments of a call, in the order of U1. */
 export function checkArguments(
@@ -44,10 +45,9 @@ export function checkArguments(
 }
 
 function invalid(call: ToolCall, what: string, cause?: unknown): CheckedArguments {
-  const error = new ToolError("invalid-arguments", `the arguments for ${safeLabel(call.name)} are invalid: ${what}`, {
-    cause,
-  });
-  return { ok: false, error };
+  const told = `the arguments for ${safeLabel(call.name)} are invalid: `;
+  const error = new ToolError("invalid-arguments", told + safeLabel(what), { cause });
+  return { ok: false, error, text: told + what };
 }
 
 function describeIssues(issues: readonly ValidationIssue[]): string {

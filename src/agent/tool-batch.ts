@@ -6,7 +6,8 @@ import { NOT_EXECUTED } from "../domain/transcript.js";
 import { type Turn, withEnding, withNoneOpen, withResults } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
 import { ALL_ENTERED, HookFailure } from "./stages.js";
-import { type PlacedCall, type Preparation, prepareCall, type Runnable } from "./tool-preparation.js";
+import { type PlacedCall, type Preparation, type Runnable, wavesOf } from "./prepared-call.js";
+import { prepareCall } from "./tool-preparation.js";
 import { executionOf, toolStep } from "./tool-runner.js";
 import { BatchSettler } from "./tool-settling.js";
 import type { TurnRun } from "./turn-run.js";
@@ -142,9 +143,7 @@ class ToolBatch {
   }
 
   #goesOn(): boolean {
-    const { stopped, failed } = this.#turn.endings;
-    if (this.#run.signal.aborted || stopped !== undefined || failed !== undefined) return false;
-    return this.#settler.stopped === undefined && this.#settler.failure === undefined;
+    return this.#turn.endings.stopped === undefined && !this.#heldBack();
   }
 
   #fail(error: AgentError): void {
@@ -186,25 +185,30 @@ class ToolBatch {
 
   async #wave(wave: readonly Runnable[]): Promise<void> {
     const run = this.#run;
-    if (run.signal.aborted || !(await this.#admit(wave))) return this.close(wave, NOT_EXECUTED);
-    const steps = wave.map((runnable) => toolStep(run, runnable));
+    if (this.#heldBack() || !(await this.#admit(wave))) return this.close(wave, NOT_EXECUTED);
+    const steps = wave.map((runnable) => toolStep(run, runnable, this.#heldBack));
     await run.scope.all(
       steps,
       (index, outcome) => {
         const runnable = wave[index] as Runnable;
-        steps[index]?.end();
         const { call, order, executionId, entered } = runnable;
-        const execution = executionOf(outcome);
+        const execution = executionOf(outcome, steps[index]?.timeoutMs);
         return this.#settler.settle({ call, order, executionId, execution, runnable, answered: false, entered });
       },
       { limit: run.wiring.settings.limits.maxParallelTools },
     );
   }
 
-  /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. An earlier failure keeps later waves back too. */
+  /** Calls that have not started stay so after an abort, a failure, or a stop in mid-batch. */
+  readonly #heldBack = (): boolean => {
+    const { stopped, failure } = this.#settler;
+    if (stopped !== undefined || failure !== undefined) return true;
+    return this.#run.signal.aborted || this.#turn.endings.failed !== undefined;
+  };
+
+  /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. */
   async #admit(wave: readonly Runnable[]): Promise<boolean> {
     const run = this.#run;
-    if (this.#turn.endings.failed !== undefined || this.#settler.failure !== undefined) return false;
     if (!run.stages.has("admitTool")) return true;
     for (const { invocation, order } of wave) {
       try {
@@ -217,23 +221,4 @@ class ToolBatch {
     }
     return true;
   }
-}
-
-/** Neighbouring parallel calls together, a sequential one alone; calls that share a conflict key never together (U2). */
-function wavesOf(runnables: readonly Runnable[]): Runnable[][] {
-  const waves: Runnable[][] = [];
-  let open: Runnable[] | undefined;
-  let taken = new Set<string>();
-  for (const runnable of runnables) {
-    const { conflictKeys } = runnable;
-    const alone = runnable.invocation.executionMode === "sequential" || conflictKeys === undefined;
-    if (open === undefined || alone || conflictKeys.some((key) => taken.has(key))) {
-      waves.push((open = []));
-      taken = new Set();
-    }
-    open.push(runnable);
-    for (const key of conflictKeys ?? []) taken.add(key);
-    if (alone) open = undefined;
-  }
-  return waves;
 }

@@ -1,13 +1,13 @@
 import { adopt, adoptOwn } from "../domain/adopt.js";
-import { describeThrown } from "../domain/describe-thrown.js";
-import { ToolError } from "../domain/errors.js";
+import type { ToolError } from "../domain/errors.js";
 import { type ToolMessage, toolResultMessage } from "../domain/message.js";
 import type { StageOf, StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.js";
-import { normaliseToolReturn } from "../domain/tool-result.js";
+import { limitToolResult, normaliseToolReturn } from "../domain/tool-result.js";
 import type { Settling } from "../ports/step-scope.js";
+import { afterOwn } from "./own-hooks.js";
+import type { PlacedCall, Runnable } from "./prepared-call.js";
 import type { HookFailure } from "./stages.js";
-import { hookContext, ownHooks, type PlacedCall, type Runnable } from "./tool-preparation.js";
 import type { Execution } from "./tool-runner.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -38,7 +38,7 @@ export class BatchSettler {
   async settle(ended: EndedCall): Promise<Settling> {
     const run = this.#run;
     run.now = Math.max(run.now, ended.execution.endedAt ?? run.now);
-    const result = adopt(await this.#afterHooks(ended), "tool result");
+    const result = this.#limited(ended, await this.#afterHooks(ended));
     const exchange = exchangeOf(run, ended, result);
     this.exchanges.push(exchange);
     run.exchanges.push(exchange);
@@ -48,6 +48,12 @@ export class BatchSettler {
     const done = this.#publish(before, stored, exchange, ended.entered);
     this.#published = done.catch(() => undefined);
     return { done };
+  }
+
+  /** Cut to `maxToolResultBytes` whoever made it (U3); what a tool returned was cut where its step ended. */
+  #limited(ended: EndedCall, result: ToolResult): ToolResult {
+    if (ended.runnable !== undefined && result === ended.execution.result) return adopt(result, "tool result");
+    return adopt(limitToolResult(result, this.#run.wiring.settings.limits.maxToolResultBytes), "tool result");
   }
 
   async #publish(before: Promise<void>, stored: Promise<void>, exchange: ToolExchange, entered: number): Promise<void> {
@@ -71,7 +77,7 @@ export class BatchSettler {
     let { result, error } = ended.execution;
     const { runnable } = ended;
     if (runnable !== undefined && error === undefined && ended.execution.outcome !== "not-started")
-      ({ result, error } = await this.#ownAfter(runnable, result));
+      ({ result, error } = await afterOwn(run, runnable, result));
     if (error !== undefined && run.stages.has("toolError")) result = await this.#toolError(ended, error, result);
     if (!run.stages.has("afterTool")) return result;
     const stage: StageOf<"afterTool"> = {
@@ -85,7 +91,7 @@ export class BatchSettler {
       sourceOrder: ended.order,
     });
     if (last.result === result) return result;
-    return adopt(normaliseToolReturn(last.result, run.wiring.settings.limits.maxToolResultBytes), "tool result");
+    return adopt(normaliseToolReturn(last.result), "tool result");
   }
 
   readonly #patch = (outcome: StageOutcome, stage: StageOf<"afterTool">): StageOf<"afterTool"> => {
@@ -117,29 +123,7 @@ export class BatchSettler {
       { sourceOrder: ended.order },
     );
     if (answer === undefined) return result;
-    return adopt(normaliseToolReturn(answer, run.wiring.settings.limits.maxToolResultBytes), "tool result");
-  }
-
-  /** The tool's own hook sees the result first; one that throws gives the call an error result. */
-  async #ownAfter(
-    runnable: Runnable,
-    result: ToolResult,
-  ): Promise<{ result: ToolResult; error: ToolError | undefined }> {
-    const run = this.#run;
-    const { invocation, call, entry } = runnable;
-    if (entry.provider.hooks === undefined) return { result, error: undefined };
-    const input = { args: invocation.executedInput, call, result };
-    const outcome = await run.scope.bounded(
-      async () => ownHooks(entry)?.afterExecute?.(input, hookContext(run, runnable)),
-      run.hookTimeoutMs,
-    );
-    if (!outcome.ok) {
-      const error = new ToolError("invocation-failed", describeThrown(outcome.error), { cause: outcome.error });
-      return { result: adopt(errorResult(error.message), "tool result"), error };
-    }
-    if (outcome.value === undefined) return { result, error: undefined };
-    const { maxToolResultBytes } = run.wiring.settings.limits;
-    return { result: adopt(normaliseToolReturn(outcome.value, maxToolResultBytes), "tool result"), error: undefined };
+    return adopt(normaliseToolReturn(answer), "tool result");
   }
 }
 
@@ -167,7 +151,7 @@ function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExc
     executionMode: runnable?.invocation.executionMode ?? "parallel",
     call,
     outcome,
-    cancellationRequested: started && run.signal.aborted,
+    cancellationRequested: started && (outcome === "unknown" || run.signal.aborted),
     result,
     ...(started ? { executedInput: runnable.invocation.executedInput } : undefined),
     ...(startedAt === undefined ? undefined : { startedAt }),

@@ -1,6 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { CompositionError, Defect, errorCategory } from "../domain/errors.js";
 import { isJsonObject } from "../domain/json.js";
+import { isTimeLimit } from "../domain/limits.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
@@ -45,6 +46,9 @@ function checked(listed: ToolDef, provider: ToolProvider): ToolDef {
   if (typeof def.name !== "string" || def.name === "") {
     throw new CompositionError("invalid-schema", `${providerLabel(provider)} lists a tool without a name`);
   }
+  if (def.timeoutMs !== undefined && !isTimeLimit(def.timeoutMs)) {
+    throw new CompositionError("invalid-schema", `the timeout of ${safeLabel(def.name)} is no number above 0`);
+  }
   if (isJsonObject(def.inputSchema) && def.inputSchema["type"] === "object") return def;
   throw new CompositionError("invalid-schema", `the input schema of ${safeLabel(def.name)} has no type "object"`);
 }
@@ -73,11 +77,14 @@ export class ToolLister {
   version = 0;
   #last: readonly Listing[] = [];
   #table: ToolTable = toolTable([]);
-  #stops: readonly (() => void)[] = [];
+  #stops: (() => void)[] = [];
 
-  /** Hears of changes until `close`. */
+  /** Hears of changes until `close`, which is due also when a provider throws here. */
   watch(providers: readonly ToolProvider[]): void {
-    this.#stops = providers.flatMap((provider) => provider.onToolsChanged?.(() => void (this.version += 1)) ?? []);
+    for (const provider of providers) {
+      const stop = provider.onToolsChanged?.(() => void (this.version += 1));
+      if (stop !== undefined) this.#stops.push(stop);
+    }
   }
 
   /** Hears of nothing more; returns what providers threw. */
@@ -112,17 +119,21 @@ export class ListFailure extends Error {
   }
 }
 
+/** Awaits what a provider lists, for as long as it may take. */
+export type ListBound = (listing: PromiseLike<unknown>) => PromiseLike<unknown>;
+
 /** What each provider lists, null for an optional one that failed. Rejects with a `ListFailure` naming the one that failed and is not optional (U8). */
 export async function listTools(
   providers: readonly ToolProvider[],
   context: ListContext,
   secondary: (failure: SecondaryFailure) => void,
+  bound: ListBound = (listing) => listing,
 ): Promise<(readonly ToolDef[] | null)[]> {
   const lists: (readonly ToolDef[] | null)[] = [];
   for (const provider of providers) {
     try {
       const listing = provider.listTools(context);
-      const listed: unknown = isThenable(listing) ? await listing : listing;
+      const listed: unknown = isThenable(listing) ? await bound(listing) : listing;
       if (!isList(listed)) throw new TypeError("what was listed is no list");
       lists.push(listed);
     } catch (error) {

@@ -39,8 +39,9 @@ export class Wave<T> {
     if (step === undefined || this.#failure !== undefined) return;
     this.#next += 1;
     this.#open += 1;
-    this.#scope.step(step.name, step.run).then(
+    this.#scope.step(step.name, step.run, step).then(
       (outcome) => {
+        step.ended?.(outcome);
         this.#ended.push({ index, outcome });
         if (!this.#settling) this.#settleNext();
       },

@@ -32,3 +32,8 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   sessionCache: 100,
   drainMs: 5_000,
 });
+
+/** True for a number of milliseconds above 0. */
+export function isTimeLimit(value: unknown): value is number {
+  return typeof value === "number" && value > 0;
+}

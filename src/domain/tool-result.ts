@@ -8,12 +8,11 @@ import { fitsUtf8, truncateContent, truncateUtf8 } from "./truncate-utf8.js";
 /**
  * A result of whatever a tool returned (U3); never throws. A result passes, decoded part by part; text becomes one text part; nothing
  * becomes no content; JSON becomes `structured`; anything JSON cannot hold becomes text, an error or what cannot be read an error result.
- * All text, `structured` included, takes at most `maxBytes` bytes in UTF-8: more is cut with a note, and structured data too large
- * becomes cut text. `details`, images and files do not count. Does not keep or change `value`; a normal result comes out equal.
+ * Cut like `limitToolResult`. Does not keep or change `value`; a normal result comes out equal.
  */
-export function normaliseToolReturn(value: unknown, maxBytes: number): ToolResult {
+export function normaliseToolReturn(value: unknown, maxBytes = Number.POSITIVE_INFINITY): ToolResult {
   try {
-    return limited(decode(value), maxBytes);
+    return limitToolResult(decode(value), maxBytes);
   } catch (error) {
     return errorResult(truncateUtf8(`The tool's result cannot be read: ${describeThrown(error)}`, maxBytes));
   }
@@ -73,9 +72,16 @@ function textOf(json: Json): string {
   return typeof json === "string" ? json : JSON.stringify(json);
 }
 
-function limited(result: ToolResult, maxBytes: number): ToolResult {
+/**
+ * The same result with all its text, `structured` included, in at most `maxBytes` bytes of UTF-8: more is cut with a note, and
+ * structured data too large becomes cut text. `details`, images and files do not count. What fits is returned as it is.
+ */
+export function limitToolResult(result: ToolResult, maxBytes: number): ToolResult {
   const { structured, ...rest } = result;
-  if (structured === undefined) return { ...rest, content: truncateContent(rest.content, maxBytes) };
+  if (structured === undefined) {
+    const content = truncateContent(result.content, maxBytes);
+    return content === result.content ? result : { ...rest, content };
+  }
   const text = JSON.stringify(structured);
   if (rest.content.length === 0) {
     return fitsUtf8(text, maxBytes) ? result : { ...rest, content: textParts(truncateUtf8(text, maxBytes)) };

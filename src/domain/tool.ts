@@ -28,6 +28,7 @@ export type ToolDef = {
   readonly metadata?: JsonObject | undefined;
   /** Where the tool comes from; named when two tools collide. */
   readonly source?: string | undefined;
+  /** Milliseconds one call may take, above 0; default `config.toolTimeoutMs` (U7). */
   readonly timeoutMs?: number | undefined;
 };
 

@@ -23,6 +23,8 @@ export type AgentConfig = ChatOptions &
     readonly streaming?: boolean | undefined;
     /** Tokens; default what the model describes. */
     readonly modelContextWindow?: number | undefined;
+    /** Bounds each call of a tool without a `timeoutMs` of its own; default none (U7). */
+    readonly toolTimeoutMs?: number | undefined;
     readonly toolExecution?: "parallel" | "sequential" | undefined;
     /** Converts arguments where nothing is lost; default false. */
     readonly coerceArguments?: boolean | undefined;

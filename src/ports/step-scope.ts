@@ -4,8 +4,13 @@ export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** What a running step is given. `attempt` counts from 0; `key` is the step's name, unique in the turn. */
 export type StepContext = { readonly signal: AbortSignal; readonly attempt: number; readonly key: string };
 
-/** A step of a wave. */
-export type NamedStep<T> = { readonly name: string; readonly run: (context: StepContext) => Promise<T> };
+/** A step of a wave. `timeoutMs` as for any step; `ended` hears at once how the step ended, before it is settled in its turn. */
+export type NamedStep<T> = {
+  readonly name: string;
+  readonly run: (context: StepContext) => Promise<T>;
+  readonly timeoutMs?: number | undefined;
+  readonly ended?: ((outcome: Outcome<T>) => void) | undefined;
+};
 
 /** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `timeoutMs`: settles with an error after that time. */
 export type StepOptions = { readonly keep?: boolean | undefined; readonly timeoutMs?: number | undefined };
@@ -14,7 +19,7 @@ export type StepOptions = { readonly keep?: boolean | undefined; readonly timeou
 export type Settling = { readonly done: Promise<void> };
 
 /**
- * Where a turn's effects run and are recorded. Not a port: applications never implement it. Names are unique and stable within a
+ * Where a turn's effects run and are recorded, one turn at a time. Not a port: applications never implement it. Names are unique and stable within a
  * turn; values are JSON, so that a journal can replay them. Only a scope may race promises or use timers.
  */
 export type StepScope = {
@@ -32,4 +37,8 @@ export type StepScope = {
   ): Promise<void>;
   /** Bounds user code that is no recorded effect: settles with an error after `ms`, or within 1 s of an abort; on an engine a plain await. */
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>>;
+  /** Told once that the turn was aborted, so that a scope needs no listener: what still runs is settled within 1 s (L5). A decorator forwards it. */
+  abort?(): void;
+  /** The turn is over and leaves no timer behind. The scope itself stays its maker's, who may give it to another turn. A decorator forwards it. */
+  release?(): void;
 };
