@@ -40,7 +40,7 @@ export type CreateAgentOptions = {
   readonly replace?: readonly PortName[] | undefined;
 };
 
-/** Each scope's parent and the ports it took over whole; known to `createAgent`, and to nobody else. */
+/** Each scope's parent; known to `createAgent`, and to nobody else. */
 type Scope = { readonly parent: DependencyContainer };
 
 const SCOPES = Symbol.for("ennead.scopes");

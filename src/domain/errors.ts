@@ -55,6 +55,10 @@ function define(target: object, key: PropertyKey, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: false, configurable: true, writable: false });
 }
 
+/**
+ * What went wrong with a model call: `aborted` is the caller's signal, `invalid-request` a request that no repetition makes valid,
+ * `response-parse` a reply that arrived and is none.
+ */
 export type ModelErrorKind =
   | "request-build"
   | "transport"
@@ -114,6 +118,7 @@ function timeOf(ms: number | undefined): number | undefined {
   return typeof ms === "number" && ms >= 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined;
 }
 
+/** Why a tool has no result of its own: `unknown-tool` and `invalid-arguments` did not run at all; after the others its effect may have happened. */
 export type ToolErrorKind =
   | "unknown-tool"
   | "invalid-arguments"
@@ -130,6 +135,7 @@ export class ToolError extends EnneadError<ToolErrorKind> {
   }
 }
 
+/** `conflict`: somebody else wrote first, and nothing was stored. `corrupt`: what is stored cannot be read, and is left as it is. */
 export type SessionErrorKind = "load" | "save" | "conflict" | "corrupt";
 
 /** The only error a session store rejects with. */
@@ -140,6 +146,7 @@ export class SessionError extends EnneadError<SessionErrorKind> {
   }
 }
 
+/** The method that failed. */
 export type MemoryErrorKind = "store" | "search" | "delete";
 
 /** The only error a memory port rejects with. */
@@ -150,6 +157,7 @@ export class MemoryError extends EnneadError<MemoryErrorKind> {
   }
 }
 
+/** Whether the command was run: only `execution-failed` may have had an effect. */
 export type CommandErrorKind = "not-found" | "invalid-args" | "execution-failed";
 
 /** A command that could not be run; an outcome the user can mend is a `CommandOutcome` instead. */
@@ -160,6 +168,7 @@ export class CommandError extends EnneadError<CommandErrorKind> {
   }
 }
 
+/** Which rule of composition was broken; each is a mistake in the program, and no retry helps. */
 export type CompositionErrorKind =
   | "tool-collision"
   | "empty-port"
@@ -177,6 +186,7 @@ export class CompositionError extends EnneadError<CompositionErrorKind> {
   }
 }
 
+/** Which part ended the turn; for `model` and `session` the cause is the typed error. `invalid-input` and `shut-down` come before anything is stored. */
 export type AgentErrorKind =
   | "model"
   | "session"

@@ -41,7 +41,7 @@ export type EventBodies = {
   };
   readonly messageStarted: { readonly messageId: string; readonly role: "assistant" };
   readonly streamChunk: { readonly messageId: string; readonly chunk: StreamChunk };
-  /** Messages no other event carries: input, steering, follow-ups, `goOn`, partial replies, repair. */
+  /** Messages no other event carries: input with what repairs the history before it, `goOn`, partial replies. */
   readonly messageAdded: { readonly message: AgentMessage };
   readonly modelResponse: {
     readonly message: AssistantMessage;
@@ -64,6 +64,7 @@ export type EventBodies = {
   readonly custom: { readonly source: string; readonly label: string; readonly data: JsonObject };
 };
 
+/** Names of the events; consumers skip one they do not know, since a later version may add to them. */
 export type TurnEventType = keyof EventBodies;
 
 /** An event of one type. */

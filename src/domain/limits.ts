@@ -18,8 +18,10 @@ export type Limits = {
   readonly drainMs: number;
 };
 
+/** Rounds of tools before a turn stops by itself, unless `maxToolRounds` says otherwise. */
 export const DEFAULT_MAX_TOOL_ROUNDS = 32;
 
+/** What holds where a configuration names no limit; frozen. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   maxToolRounds: DEFAULT_MAX_TOOL_ROUNDS,
   maxParallelTools: 16,

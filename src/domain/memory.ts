@@ -25,6 +25,7 @@ export type MemoryQuery = {
   readonly filter?: JsonObject | undefined;
 };
 
+/** Hits a query gets at most that names no `topK`. */
 export const DEFAULT_TOP_K = 10;
 
 /** The checked `topK` of a query; throws `MemoryError("search")` for one that is no count. */

@@ -57,8 +57,11 @@ type ToolBody = Common & {
   readonly outcome: ToolOutcome;
 };
 
+/** An instruction within the conversation; the agent's own prompt is not stored and is never one. */
 export type SystemMessage = SystemBody & MessageStamp;
+/** What a person or program said to the agent. */
 export type UserMessage = UserBody & MessageStamp;
+/** One reply; calls of it without a result are settled before the next request. */
 export type AssistantMessage = AssistantBody & MessageStamp;
 /** The answer to one call of the nearest earlier assistant message that asked for it. */
 export type ToolMessage = ToolBody & MessageStamp;

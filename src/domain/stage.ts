@@ -53,6 +53,7 @@ export type StageBodies = {
   readonly turnError: { readonly error: unknown };
 };
 
+/** Names of the stages; a hook that lists none is asked at every one, later additions included. */
 export type StageKind = keyof StageBodies;
 
 /** A stage of one kind. */
@@ -106,6 +107,7 @@ export type StageOutcome =
   | { readonly kind: "goOn"; readonly messages: readonly MessageInput[] }
   | { readonly kind: "wait"; readonly reason: string };
 
+/** Names of the outcomes; `STAGE_OUTCOMES` tells which a stage allows. */
 export type OutcomeKind = StageOutcome["kind"];
 
 /** The outcomes each stage allows; any other counts as a throw. */
@@ -128,6 +130,7 @@ export const STAGE_OUTCOMES = {
   turnError: [],
 } as const satisfies { readonly [K in StageKind]: readonly OutcomeKind[] };
 
+/** Every stage, in the order in which `STAGE_OUTCOMES` lists them. */
 export const STAGE_KINDS = Object.keys(STAGE_OUTCOMES) as readonly StageKind[];
 
 /** The before stage each after or error stage is paired with (H1); stages not named run forward and have no pair. */

@@ -20,7 +20,7 @@ export type Settling = { readonly done: Promise<void> };
 
 /**
  * Where a turn's effects run and are recorded, one turn at a time. Not a port: applications never implement it. Names are unique and stable within a
- * turn; values are JSON, so that a journal can replay them. Only a scope may race promises or use timers.
+ * turn. Values must be JSON, so that a journal can replay them; their type is open, because messages are described by interfaces too. Only a scope may race promises or use timers.
  */
 export type StepScope = {
   /** Runs one effect. Settles within 1 s of an abort even if the effect ignores it (L5); rejects only with a `Defect`. */

@@ -76,7 +76,7 @@ export interface ToolProvider {
   execute(call: ToolCall, context: ToolContext): Awaitable<ToolReturn>;
   /** Mends arguments before defaults and validation; pure; gets its own copy. A throw makes the arguments invalid. */
   prepareArguments?(name: string, raw: JsonObject): JsonObject;
-  /** Pure and synchronous. Without it arguments go to the tool unchecked, and `explain()` says so. */
+  /** Pure and synchronous. Without it arguments go to the tool unchecked. */
   validate?(name: string, args: JsonObject): Validation;
   /** The tool's own hooks, if it has any. */
   hooks?(name: string): ToolHooks | undefined;

@@ -2,6 +2,7 @@ import { CompositionError } from "../../domain/errors.js";
 import { type AgentMessage, isMessage, toolCallsOf } from "../../domain/message.js";
 import type { CompressAction, Compressor } from "../../ports/compressor.js";
 
+/** How much a request may hold; counted in messages, whatever their length. */
 export type SlidingWindowOptions = {
   /** Messages a request may hold, system messages included; default 40. */
   readonly maxMessages?: number | undefined;

@@ -17,6 +17,7 @@ export type ChatFlags = {
   readonly offline: boolean;
 };
 
+/** What `ennead --help` prints, line feed at the end. */
 export const HELP = `Usage: ennead chat [flags]
 
 A chat with an agent in the terminal. Its tools read files below one folder, do sums and tell the time.

@@ -30,6 +30,7 @@ export function keyText(row: Row, column: string): string {
   return key;
 }
 
+/** The number in a column; anything else there is `SessionError("corrupt")`. */
 export function numberOf(row: Row, column: string): number {
   const value = row[column];
   if (typeof value !== "number") throw damaged(column);
