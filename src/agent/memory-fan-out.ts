@@ -1,4 +1,5 @@
 import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
+import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { MemoryAccess, MemoryPort } from "../ports/memory.js";
@@ -16,7 +17,7 @@ export class MemoryFanOut implements MemoryAccess {
     let id = entry.id;
     for (const memory of this.#memories) {
       const given = id === undefined ? entry : { ...entry, id };
-      id = (await this.#ask("store", memory, () => memory.store(given))) ?? id;
+      id = (await this.#ask("store", memory, async () => idOf(await memory.store(given)))) ?? id;
     }
     if (id === undefined) throw new MemoryError("store", "no memory took the entry");
     return id;
@@ -27,7 +28,8 @@ export class MemoryFanOut implements MemoryAccess {
     const topK = topKOf(query);
     const best = new Map<string, MemoryEntry>();
     for (const memory of this.#memories) {
-      for (const entry of (await this.#ask("search", memory, () => memory.search(query))) ?? []) {
+      for (const entry of (await this.#ask("search", memory, async () => entriesOf(await memory.search(query)))) ??
+        []) {
         const known = best.get(entry.id);
         if (known === undefined || scoreOf(entry) > scoreOf(known)) best.set(entry.id, entry);
       }
@@ -49,6 +51,25 @@ export class MemoryFanOut implements MemoryAccess {
       throw new MemoryError(kind, `memory ${safeLabel(memory.name ?? String(position))} failed`, { cause: error });
     }
   }
+}
+
+/** What a memory answered, so far as types bind nobody's memory. Throws a TypeError. */
+function idOf(answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  throw new TypeError("a memory answered a store without an id");
+}
+
+/** The same for what it found. */
+function entriesOf(answer: unknown): readonly MemoryEntry[] {
+  if (Array.isArray(answer) && answer.every(isEntry)) return answer;
+  throw new TypeError("a memory answered a search with something else than entries");
+}
+
+function isEntry(value: unknown): value is MemoryEntry & JsonObject {
+  if (!isJsonObject(value)) return false;
+  const { id, content, metadata, score } = value;
+  const scored = score === undefined || typeof score === "number";
+  return typeof id === "string" && typeof content === "string" && isJsonObject(metadata) && scored;
 }
 
 function scoreOf(entry: MemoryEntry): number {

@@ -5,7 +5,7 @@ import { SESSION_KEYS } from "../domain/session.js";
 import type { ToolListReason } from "../domain/stage.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { type Turn, withEnding } from "../domain/turn.js";
-import type { Usage } from "../domain/usage.js";
+import { decodeUsageRecord } from "../domain/usage-record.js";
 import { isConflict } from "./stores.js";
 import type { Ended } from "./model-request.js";
 import { ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
@@ -25,7 +25,7 @@ export async function openTurn(run: TurnRun, turn: Turn, input: readonly Message
       run.writer = sessions.writer(run.conversation);
     }
     if (run.signal.aborted) return turn;
-    run.usageBefore = usageOf(run.conversation.metadata[SESSION_KEYS.usage]);
+    run.usageBefore = decodeUsageRecord(run.conversation.metadata[SESSION_KEYS.usage])?.session ?? {};
     const repaired = missingResults(run);
     const pending = SESSION_KEYS.deferred in run.conversation.metadata;
     try {
@@ -59,11 +59,6 @@ function missingResults(run: TurnRun): AgentMessage[] {
       return run.stamp(toolErrorMessage(call, "rejected (needs approval)", "not-started"));
     return run.stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown"));
   });
-}
-
-function usageOf(record: unknown): Usage {
-  const session = isJsonObject(record) ? record["session"] : undefined;
-  return isJsonObject(session) ? (session as Usage) : {};
 }
 
 /** Lists the tools, lets hooks choose, and publishes what the turn has. */

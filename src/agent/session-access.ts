@@ -1,10 +1,11 @@
-import { AgentError, SessionError } from "../domain/errors.js";
+import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import { stampMessage } from "../domain/stamp-message.js";
 import type { SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
+import { invalidInput } from "./invalid-input.js";
 import type { SessionHost } from "./session-host.js";
 
 /** Sessions beside the running conversation, under each session's lock. */
@@ -20,19 +21,29 @@ export class StoredSessions implements SessionAccess {
   async list(query: SessionQuery = {}): Promise<SessionPage> {
     const { authority } = this.#host.stores;
     if (authority.list === undefined) throw new SessionError("load", "the session store cannot list");
-    return authority.list(query);
+    const outcome = await this.#host.bounded(async () => authority.list?.(query));
+    if (outcome.ok && outcome.value !== undefined) return outcome.value;
+    const cause = outcome.ok ? new SessionError("load", "the store answered with no list") : outcome.error;
+    if (Defect.is(cause)) throw cause;
+    throw new AgentError("session", "could not list the sessions", { cause });
   }
 
-  async export(id: string): Promise<Session> {
+  /** A session as it is stored, the lease of a running turn included. */
+  async read(id: string): Promise<Session> {
     const { messages, metadata, revision, compaction } = await this.#host.ask("load", id, (stores) =>
       stores.load(id, undefined),
     );
     return { messages, metadata, revision, ...(compaction === undefined ? undefined : { compaction }) };
   }
 
+  /** The lease stays behind: it is a turn's here, and nobody's elsewhere (S2). */
+  async export(id: string): Promise<Session> {
+    return withoutLease(await this.read(id));
+  }
+
   async fork(id: string, atMessage?: string): Promise<string> {
     return this.#locked(id, async () => {
-      const session = await this.export(id);
+      const session = await this.read(id);
       const end =
         atMessage === undefined
           ? session.messages.length - 1
@@ -57,6 +68,7 @@ export class StoredSessions implements SessionAccess {
   }
 
   async delete(id: string): Promise<void> {
+    if (!this.#host.stores.canDelete) throw new SessionError("save", "a session store cannot delete");
     await this.#locked(id, () => this.#host.ask("delete", id, (stores) => stores.delete(id)));
   }
 
@@ -71,6 +83,11 @@ export class StoredSessions implements SessionAccess {
   }
 }
 
+function withoutLease(session: Session): Session {
+  if (!(SESSION_KEYS.turn in session.metadata)) return session;
+  return { ...session, metadata: patchMetadata(session.metadata, {}, [SESSION_KEYS.turn]) };
+}
+
 /** A session from outside: each message is one, and has an id and a time. Throws `AgentError("invalid-input")`. */
 function importable(session: Session, runtime: Runtime): Session {
   const prefix = runtime.newId();
@@ -79,8 +96,8 @@ function importable(session: Session, runtime: Runtime): Session {
     const messages = session.messages.map((message, index) =>
       stampMessage(message, `${prefix}.${index}`, at, `messages[${index}]`),
     );
-    return { ...session, messages };
+    return withoutLease({ ...session, messages });
   } catch (error) {
-    throw new AgentError("invalid-input", (error as Error).message, { cause: error });
+    throw invalidInput(error);
   }
 }

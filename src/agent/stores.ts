@@ -5,6 +5,7 @@ import type { LoadedSession, Revision, Session, SessionDelta } from "../domain/s
 import { patchMetadata } from "../domain/session-rules.js";
 import type { SessionStore } from "../ports/session-store.js";
 import { Conversation, type Standing } from "./conversation.js";
+import { loadedSession, writtenRevision } from "./store-answers.js";
 
 /** An append that is compared. */
 export type CompareDelta = SessionDelta & { readonly baseRevision: Revision };
@@ -25,16 +26,21 @@ export class Stores {
     return this.#authority;
   }
 
-  /** Reads from the authority. Rejects with what the store rejects with. */
-  load(id: string, known: Revision | undefined): Promise<LoadedSession> {
-    return this.#authority.load(id, known);
+  /** Reads from the authority. Rejects with what the store rejects with, and with `SessionError("corrupt")` for an answer that is no session. */
+  async load(id: string, known: Revision | undefined): Promise<LoadedSession> {
+    return loadedSession(await this.#authority.load(id, known), known);
   }
 
   /** Replaces a whole session everywhere; compared at the authority unless `replace`. */
   async save(id: string, session: Session, options: { readonly replace: boolean }): Promise<Revision> {
-    const revision = await named("save", id, () => this.#authority.save(id, session, options));
-    for (const mirror of this.#mirrors) await named("save", id, () => mirror.save(id, session, { replace: true }));
+    const revision = await named("save", id, () => saveIn(this.#authority, id, session, options));
+    for (const mirror of this.#mirrors) await named("save", id, () => saveIn(mirror, id, session, { replace: true }));
     return revision;
+  }
+
+  /** Whether every store can delete. */
+  get canDelete(): boolean {
+    return [this.#authority, ...this.#mirrors].every((store) => store.delete !== undefined);
   }
 
   async delete(id: string): Promise<void> {
@@ -79,17 +85,27 @@ export class Stores {
 }
 
 /** `append`, or load and compared save for a store without it. Each store gets a list of its own. */
-function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
+async function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
   const own = { ...delta, messages: [...delta.messages] };
-  return store.append === undefined ? saveTo(store, id, own) : store.append(id, own);
+  if (store.append === undefined) return saveTo(store, id, own);
+  return writtenRevision(await store.append(id, own));
+}
+
+async function saveIn(
+  store: SessionStore,
+  id: string,
+  session: Session,
+  options?: { readonly replace: boolean },
+): Promise<Revision> {
+  return writtenRevision(await store.save(id, session, options));
 }
 
 async function saveTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
-  const stored = await store.load(id);
+  const stored = loadedSession(await store.load(id), undefined);
   if (stored.revision !== delta.baseRevision)
     throw new SessionError("conflict", `${safeLabel(id)} was changed by another writer`);
   const compaction = delta.compaction ?? stored.compaction;
-  return store.save(id, {
+  return saveIn(store, id, {
     messages: [...stored.messages, ...delta.messages],
     metadata: patchMetadata(stored.metadata, delta.metadata, delta.unset),
     revision: stored.revision,
@@ -108,11 +124,11 @@ async function mirrorWrite(mirror: SessionStore, conversation: Conversation, wri
       if (!(error instanceof SessionError) || error.kind !== "conflict") throw error;
     }
   }
-  return mirror.save(id, write.whole(), { replace: true });
+  return saveIn(mirror, id, write.whole(), { replace: true });
 }
 
 async function revisionIfLevel(mirror: SessionStore, id: string, before: Standing): Promise<Revision | undefined> {
-  const loaded = await mirror.load(id);
+  const loaded = loadedSession(await mirror.load(id), undefined);
   const last: AgentMessage | undefined = loaded.messages.at(-1);
   const level = loaded.messages.length === before.count && last?.id === before.last;
   return level ? loaded.revision : undefined;

@@ -61,6 +61,7 @@ export type SessionAccess = {
   export(id: string): Promise<Session>;
   /** Replaces what is stored under the id, in all stores. */
   import(id: string, session: Session): Promise<void>;
+  /** Rejects with `SessionError("save")`, and has deleted nothing, when one of the stores cannot delete. */
   delete(id: string): Promise<void>;
 };
 
