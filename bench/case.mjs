@@ -18,7 +18,8 @@ export async function runCase(file, { quick, repeat }) {
   const { plan: full, replies } = await import(pathToFileURL(file).href);
   const { quick: small, ...whole } = full;
   const plan = quick ? small : whole;
-  const runs = { plan, bare: [], ennead: [] };
+  // The last reply of a turn calls no tool.
+  const runs = { plan, rounds: replies.length - 1, bare: [], ennead: [] };
   for (let at = 0; at < repeat; at++) {
     const bare = await runScript(child, file, "bare", JSON.stringify(plan));
     const ennead = await runScript(child, file, "ennead", JSON.stringify(plan));

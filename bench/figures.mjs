@@ -26,7 +26,8 @@ function others(runs) {
 /** A measured value with its title, target and stretch. */
 export function figure(id, measured) {
   const { title, unit, target, stretch } = targets[id];
-  return { id, title, unit, target, stretch, ...measured, reached: measured.value <= target };
+  const reached = target === undefined ? undefined : measured.value <= target;
+  return { id, title, unit, target, stretch, ...measured, reached };
 }
 
 /** Median CPU time per turn of both, the ratio of the two, and the lowest and highest ratio of two neighbouring runs. */
@@ -38,10 +39,11 @@ function ratioOf({ plan, bare, ennead }) {
   return { value: ours / theirs, low: Math.min(...pairs), high: Math.max(...pairs), note };
 }
 
+/** The exponent of CPU time a turn over the rounds a turn has. */
 function exponentOf(short, long) {
   const perTurn = (runs) => median(runs.ennead.map((run) => sum(run.laps) / runs.plan.turns));
-  const rounds = 4;
-  return { value: Math.log(perTurn(long) / perTurn(short)) / Math.log(rounds), note: "from 50 to 200 rounds" };
+  const value = Math.log(perTurn(long) / perTurn(short)) / Math.log(long.rounds / short.rounds);
+  return { value, note: `from ${short.rounds} to ${long.rounds} rounds` };
 }
 
 /** Last lap of a session against its first, over all measured sessions. */

@@ -22,8 +22,9 @@ beforeAll(async () => {
     logLevel: "warning",
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
   });
-  cpSync("package.json", join(place, "package.json"));
-  cpSync("bench", join(place, "bench"), { recursive: true });
+  for (const part of ["package.json", "tsconfig.json", "src", "bench"]) {
+    cpSync(part, join(place, part), { recursive: true });
+  }
   symlinkSync(resolve("node_modules"), join(place, "node_modules"), "dir");
 }, 120_000);
 
@@ -75,12 +76,33 @@ describe("the benchmark", () => {
     const { code, output } = await bench("--only", "turn", "--only", "tools", "--only", "bundle", "--json", json);
     expect(code, output).toBe(0);
     written = JSON.parse(readFileSync(json, "utf8")) as Written;
-    expect(written.figures.map(({ id }) => id)).toEqual(["turn.ratio", "tools.ratio", "bundle.gzip"]);
+    expect(written.figures.map(({ id }) => id)).toEqual([
+      "turn.ratio",
+      "tools.ratio",
+      "bundle.gzip",
+      "bundle.published",
+    ]);
     for (const { title, value } of written.figures) {
       expect(output).toContain(title);
       expect(value).toBeGreaterThan(0);
     }
   }, 120_000);
+
+  test("takes the exponent of growth from the rounds its cases have", async () => {
+    const { caseFigures } = (await import(resolve("bench/figures.mjs"))) as {
+      readonly caseFigures: (
+        runs: object,
+      ) => readonly { readonly id: string; readonly value: number; readonly note: string }[];
+    };
+    const run = (rounds: number) => {
+      const laps = [{ laps: [rounds ** 2] }];
+      return { plan: { turns: 1 }, rounds, bare: laps, ennead: laps };
+    };
+    const growth = caseFigures({ "rounds-50": run(50), "rounds-200": run(150) }).find(
+      ({ id }) => id === "rounds.exponent",
+    );
+    expect(growth).toMatchObject({ value: expect.closeTo(2), note: "from 50 to 150 rounds" });
+  });
 
   describe("its check of what a variant left behind", () => {
     type Check = (name: string, given: object) => void;
