@@ -1,34 +1,37 @@
 import { AgentError, Defect } from "../domain/errors.js";
-import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
+import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
-import { stampMessage } from "../domain/stamp-message.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { TurnResult } from "../domain/turn-result.js";
-import type { AgentApi, EventListener, TurnHandle, TurnInput, TurnOptions } from "../ports/agent-api.js";
+import { decodeUsageRecord } from "../domain/usage-record.js";
+import type { AgentApi, EventListener, SessionAccess, TurnHandle, TurnInput, TurnOptions } from "../ports/agent-api.js";
+import type { CommandAccess } from "../ports/command-access.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { ModelPort } from "../ports/model.js";
 import type { AgentPorts } from "./agent-ports.js";
 import { CommandTable } from "./command-table.js";
 import { compose, composeStores, forTurn } from "./composition.js";
-import { type Launch, launch } from "./launch.js";
+import { invalidInput } from "./invalid-input.js";
+import { type Launch, launch, type LaunchOptions } from "./launch.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
 import { resolveSettings } from "./settings.js";
 import { LiveTurns, startAll, stopAll } from "./shutdown.js";
 import { systemRuntime } from "./system-runtime.js";
-import { listingsOf, listTools } from "./tool-table.js";
-import { turnInput } from "./turn-input.js";
+import { type ListBound, listingsOf, listTools } from "./tool-table.js";
+import { appendable, turnInput } from "./turn-input.js";
 import { RunningTurn } from "./turn-handle.js";
 import { busy } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
 
 /** An agent: ports wired to one loop. Many may live in one process and share adapters (A3). */
 export class Agent implements AgentApi {
-  readonly commands: CommandTable;
+  readonly commands: CommandAccess;
   readonly memory: MemoryAccess;
-  readonly sessions: StoredSessions;
+  readonly sessions: SessionAccess;
   #ports: AgentPorts;
   readonly #host: SessionHost;
+  readonly #stored: StoredSessions;
   readonly #turns = new LiveTurns();
   readonly #listeners = new Set<EventListener>();
   #wiring: Wiring;
@@ -41,7 +44,8 @@ export class Agent implements AgentApi {
     this.#wiring = compose(ports, runtime, this.commands);
     this.memory = this.#wiring.memory;
     this.#host = new SessionHost(composeStores(ports.sessions), runtime, this.#wiring.settings.limits);
-    this.sessions = new StoredSessions(this.#host, runtime);
+    this.#stored = new StoredSessions(this.#host, runtime);
+    this.sessions = this.#stored;
   }
 
   /** Checks and wires the parts, starts the lifecycles, and lists every tool once. Rejects with `CompositionError` for what does not fit, and then has shut down what it started (A1). */
@@ -49,6 +53,7 @@ export class Agent implements AgentApi {
     const agent = new Agent({ ...ports });
     await startAll(ports.lifecycles ?? []);
     try {
+      agent.#wiring.lister.watch(agent.#wiring.providers);
       await agent.tools();
     } catch (error) {
       const failures = await agent.shutdown().then(() => [], failuresOf);
@@ -71,7 +76,7 @@ export class Agent implements AgentApi {
   }
 
   async session(id: string): Promise<Session> {
-    return this.sessions.export(id);
+    return this.#stored.read(id);
   }
 
   async appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage> {
@@ -104,13 +109,18 @@ export class Agent implements AgentApi {
   async tools(): Promise<readonly ToolDef[]> {
     const { lister, providers, settings } = this.#wiring;
     const { signal } = new AbortController();
-    const lists = await listTools(providers, { signal }, settings.onSecondaryFailure);
+    const bound: ListBound = async (listing) => {
+      const outcome = await this.#host.bounded(() => listing);
+      if (outcome.ok) return outcome.value;
+      throw outcome.error;
+    };
+    const lists = await listTools(providers, { signal }, settings.onSecondaryFailure, bound);
     return [...lister.table(listingsOf(providers, lists)).defs];
   }
 
   async usage(sessionId: string): Promise<UsageRecord | undefined> {
     const { metadata } = await this.session(sessionId);
-    return metadata[SESSION_KEYS.usage] as UsageRecord | undefined;
+    return decodeUsageRecord(metadata[SESSION_KEYS.usage]);
   }
 
   subscribe(listener: EventListener): () => void {
@@ -139,19 +149,31 @@ export class Agent implements AgentApi {
 
   #launch(input: TurnInput, sessionId: string | undefined, options: TurnOptions): Launch {
     const { runtime } = this.#wiring;
-    const wiring = forTurn(this.#wiring, this.#ports, options);
     const turnId = options.turnId ?? runtime.newId();
     const made = launch({
-      wiring,
+      ...this.#prepare(input, options),
       host: this.#host,
       sessionId: sessionId ?? runtime.newId(),
       turnId,
-      options,
-      input: takeInput(input, () => this.#turns.checkOpen()),
       onEnd: () => this.#turns.delete(made.control),
     });
     for (const listener of this.#listeners) made.bus.listen(listener);
     return made;
+  }
+
+  /** Copies the input at once, so that the caller may change its own; what is wrong with it, or with the options, is thrown when the turn starts. */
+  #prepare(input: TurnInput, options: TurnOptions): Pick<LaunchOptions, "wiring" | "options" | "input"> {
+    try {
+      const wiring = forTurn(this.#wiring, this.#ports, options);
+      const messages = turnInput(input);
+      return { wiring, options, input: () => (this.#turns.checkOpen(), messages) };
+    } catch (error) {
+      const refuse = (): never => {
+        this.#turns.checkOpen();
+        throw invalid(error);
+      };
+      return { wiring: this.#wiring, options: { signal: options.signal }, input: refuse };
+    }
   }
 
   #start(made: Launch): Promise<TurnResult> {
@@ -159,38 +181,13 @@ export class Agent implements AgentApi {
   }
 }
 
-/** Copies the input at once, so that the caller may change its own; what is wrong with it is thrown when the turn starts. */
-function takeInput(input: TurnInput, check: () => void): () => readonly MessageInput[] {
-  try {
-    const messages = turnInput(input);
-    return () => {
-      check();
-      return messages;
-    };
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+/** What is wrong with the input or options of a turn; a `Defect` stays one. */
+function invalid(error: unknown): unknown {
+  if (Defect.is(error) || error instanceof AgentError) return error;
+  return invalidInput(error);
 }
 
 /** The single failures of a shut-down. */
 function failuresOf(error: unknown): readonly unknown[] {
   return error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
-}
-
-/** A message that may be added between turns: it must leave no call open, and answer none. */
-function appendable(message: MessageInput | AgentMessage, id: string, at: number): AgentMessage {
-  let added: AgentMessage;
-  try {
-    added = stampMessage(message, id, at, "message");
-  } catch (error) {
-    throw new AgentError("invalid-input", (error as Error).message, { cause: error });
-  }
-  const known = isMessage(added);
-  const calls = known && added.role === "assistant" && added.parts.some((part) => part.type === "toolCall");
-  if (calls || (known && added.role === "tool")) {
-    throw new AgentError("invalid-input", "tool calls and their results are added by turns only");
-  }
-  return added;
 }

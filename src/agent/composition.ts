@@ -15,17 +15,14 @@ import { createCallContext } from "./system-runtime.js";
 import { ToolLister } from "./tool-table.js";
 import type { Wiring } from "./wiring.js";
 
-/** Checks the parts and wires them. Throws `CompositionError` for what does not fit (A1). */
-export function compose(ports: AgentPorts, runtime: Runtime, commands: CommandAccess): Wiring {
+/** Checks the parts and wires them; listens to nothing yet. Throws `CompositionError` for what does not fit (A1). */
+export function compose(ports: Omit<AgentPorts, "sessions">, runtime: Runtime, commands: CommandAccess): Wiring {
   const { model, tools = [], hooks = [], memory = [], compressors = [], observers = [] } = ports;
   if (!isModel(model)) throw new CompositionError("empty-port", "an agent needs a model with a `chat` method");
-  const lister = new ToolLister();
-  const providers = [...new Set(tools)];
-  lister.watch(providers);
   return {
     model,
-    providers,
-    lister,
+    providers: [...new Set(tools)],
+    lister: new ToolLister(),
     hooks: indexHooks(hooks),
     memory: new MemoryFanOut(memory),
     compressors: [...compressors],
@@ -65,6 +62,7 @@ export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions)
   };
 }
 
+/** A field that is set to `undefined` is not set. */
 function merged(base: AgentConfig | undefined, own: AgentConfig): AgentConfig {
-  return { ...base, ...own };
+  return { ...base, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) };
 }

@@ -6,14 +6,14 @@ import { orderResults } from "../domain/transcript.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
 import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
-import { asAgentError } from "./as-agent-error.js";
+import { abortedByHook, asAgentError } from "./as-agent-error.js";
 import type { EndStep } from "../domain/next-step.js";
 import { salvage } from "./salvage.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Saves what is left, tells the hooks, and publishes the one terminal event. */
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
-  let failure = step.type === "fail" ? failureOf(turn, step) : undefined;
+  let failure = step.type === "fail" ? failureOf(run, turn, step) : undefined;
   try {
     const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
     await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
@@ -35,6 +35,7 @@ export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: 
 
 /** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */
 export async function stopUnstarted(run: TurnRun, reason: string, entered: number): Promise<TurnResult> {
+  run.bus.endUnstarted();
   const { abortReason } = run.control;
   const status = abortReason === undefined ? "stopped" : "aborted";
   const result = resultOf(run, begin(), status, abortReason ?? reason);
@@ -45,6 +46,7 @@ export async function stopUnstarted(run: TurnRun, reason: string, entered: numbe
 
 /** A turn whose `beforeTurn` said abort: error hooks run, nothing is published (T2). */
 export async function refuseTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
+  run.bus.endUnstarted();
   await run.settleRest();
   await turnError(run, error, entered);
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
@@ -65,15 +67,14 @@ async function failTurn(run: TurnRun, error: AgentError, entered: number): Promi
   throw run.defect ?? error;
 }
 
-function failureOf(turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
+function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
+  const { maxToolRounds } = run.wiring.settings.limits;
   const { failed, hookAborted } = turn.endings;
   switch (step.why) {
     case "tool-loop-exceeded":
-      return new AgentError("tool-loop-exceeded", `the model still called tools after ${turn.batches} rounds of tools`);
+      return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`);
     case "hook-aborted":
-      return new AgentError("hook-aborted", hookAborted?.reason ?? "a hook aborted the turn", {
-        cause: hookAborted?.error,
-      });
+      return abortedByHook(hookAborted?.reason ?? "a hook aborted the turn", hookAborted?.error);
     case "failed":
       return failed?.error instanceof AgentError
         ? failed.error

@@ -9,10 +9,11 @@ export type HookEntry = { readonly hook: PipelineHook; readonly name: string; re
 /** The hooks of each stage in the order they run: before stages forward, after and error stages in reverse. */
 export type HookIndex = { readonly [K in StageKind]: readonly HookEntry[] };
 
-/** Puts hooks in order (A4), drops repeats, and looks up once who takes part where. Throws `CompositionError("hook-order")`. */
+/** Puts hooks in order (A4), drops repeats, and looks up once who takes part where. Throws `CompositionError`: `hook-order`, or `duplicate-id` for two hooks of one name. */
 export function indexHooks(hooks: readonly PipelineHook[]): HookIndex {
   const ordered = orderHooks([...new Set(hooks)]);
   const names = ordered.map((hook, position) => hook.name ?? `hook-${position}`);
+  checkNames(names);
   const entriesOf = (kind: StageKind, before: readonly HookEntry[]): HookEntry[] =>
     ordered.flatMap((hook, position) => {
       if (hook.stages !== undefined && !hook.stages.includes(kind)) return [];
@@ -25,6 +26,12 @@ export function indexHooks(hooks: readonly PipelineHook[]): HookIndex {
     index[kind] = pairedWith === undefined ? entriesOf(kind, []) : entriesOf(kind, entriesOf(pairedWith, [])).reverse();
   }
   return index;
+}
+
+/** A hook's name is part of the names of its steps: two of one name could not be told apart in a journal (L7). */
+function checkNames(names: readonly string[]): void {
+  const twice = names.find((name, position) => names.indexOf(name) !== position);
+  if (twice !== undefined) throw new CompositionError("duplicate-id", `two hooks are named ${safeLabel(twice)}`);
 }
 
 /** Registration order, except where `before` and `after` say otherwise: the earliest hook that waits for nobody comes next. */

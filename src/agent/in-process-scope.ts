@@ -62,21 +62,26 @@ class Waiting<T> {
   }
 }
 
-/** How an in-process scope is made. `strict` throws a `Defect` for a step name used twice. */
+/**
+ * How an in-process scope is made. `signal` is what steps are given; it aborts nothing by itself. `strict` keeps the names of the
+ * steps and rejects with a `Defect` for one used twice; with the names of an earlier run also for the first that differs (L7). A run
+ * that goes on beyond them is fine.
+ */
 export type InProcessOptions = {
   readonly signal: AbortSignal;
   readonly runtime: Runtime;
-  readonly strict?: boolean | undefined;
+  readonly strict?: boolean | { readonly names: readonly string[] } | undefined;
 };
 
 /**
- * Runs steps where they are, records nothing. Owned by one turn, which calls `abort` when its signal fires and `close` at its end;
- * it keeps no listener. A step costs one promise and one entry in a set.
+ * Runs steps where they are, records nothing. Serves one turn at a time, which calls `abort` when its signal fires and `release` at
+ * its end; it keeps no listener. A step costs one promise and one entry in a set.
  */
 export class InProcessScope implements StepScope {
   readonly #runtime: Runtime;
   readonly #context: { readonly signal: AbortSignal };
   readonly #names: Set<string> | undefined;
+  readonly #expected: readonly string[];
   readonly #waiting = new Set<Cuttable>();
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
   #grace: (() => void) | undefined;
@@ -85,13 +90,20 @@ export class InProcessScope implements StepScope {
   constructor(options: InProcessOptions) {
     this.#runtime = options.runtime;
     this.#context = { signal: options.signal };
-    this.#names = options.strict === true ? new Set() : undefined;
+    const { strict = false } = options;
+    this.#names = strict === false ? undefined : new Set();
+    this.#expected = typeof strict === "object" ? strict.names : [];
+  }
+
+  /** The names of the steps so far, in order; none where the scope is not strict. */
+  get names(): string[] {
+    return [...(this.#names ?? [])];
   }
 
   step<T>(name: string, run: (context: StepContext) => Promise<T>, options?: StepOptions): Promise<Outcome<T>> {
-    if (this.#names !== undefined) this.#claim(this.#names, name);
     const context: StepContext = { signal: this.#context.signal, attempt: 0, key: name };
     try {
+      if (this.#names !== undefined) this.#claim(this.#names, name);
       return this.#race(run(context), options?.keep === true, this.#deadline(options?.timeoutMs));
     } catch (error) {
       return failed(error);
@@ -136,11 +148,13 @@ export class InProcessScope implements StepScope {
     };
   }
 
-  /** Cancels every timer. Nothing may be started afterwards. */
-  close(): void {
+  /** Cancels every timer, and forgets the abort: the scope may serve another turn. */
+  release(): void {
     this.#alarm?.cancel();
     this.#alarm = undefined;
     this.#grace?.();
+    this.#grace = undefined;
+    this.#over = "nothing";
   }
 
   #deadline(ms: number | undefined): number {
@@ -183,6 +197,9 @@ export class InProcessScope implements StepScope {
 
   #claim(names: Set<string>, name: string): void {
     if (names.has(name)) throw new Defect(`step name used twice: ${name}`);
+    const expected = this.#expected[names.size];
+    if (expected !== undefined && expected !== name)
+      throw new Defect(`step ${names.size} is ${name}, and was ${expected} in the run before`);
     names.add(name);
   }
 }

@@ -1,4 +1,4 @@
-import { AgentError, errorCategory } from "../domain/errors.js";
+import { AgentError, Defect, errorCategory } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
@@ -39,9 +39,8 @@ export function launch(given: LaunchOptions): Launch {
   const { wiring, host, sessionId, turnId, options, input, onEnd } = given;
   const { runtime, settings } = wiring;
   const control = new TurnControl();
-  const own = options.stepScope === undefined ? new InProcessScope({ signal: control.signal, runtime }) : undefined;
-  if (own !== undefined) control.attach(own);
-  const scope = options.stepScope ?? (own as InProcessScope);
+  const scope = options.stepScope ?? new InProcessScope({ signal: control.signal, runtime });
+  control.attach(scope);
   const { takeOver = false, fork = false } = options;
   const sessions = new TurnSessions({ host, settings, runtime, scope, control, turnId, takeOver, fork });
   const bus = busOf(wiring, sessionId, turnId);
@@ -50,25 +49,19 @@ export function launch(given: LaunchOptions): Launch {
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller });
   const start = async (): Promise<TurnResult> => {
     const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
-    // A turn with providers of its own has a table of its own.
-    const lister = options.tools === undefined ? undefined : wiring.lister;
     try {
-      lister?.watch(wiring.providers);
       const messages = input();
+      // A turn with providers of its own has a table of its own.
+      if (options.tools !== undefined) watchTools(wiring);
       if (caller?.has(sessionId) === true) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
       return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {
       unfollow?.();
-      for (const error of lister?.close() ?? [])
-        settings.onSecondaryFailure({
-          stage: "tools",
-          operation: "stop listening",
-          errorCategory: errorCategory(error),
-        });
+      if (options.tools !== undefined) unwatchTools(wiring);
       if (bus.closing.length > 0) await settleListeners(run);
       sessions.release(run.conversation);
-      own?.close();
+      scope.release?.();
       onEnd();
     }
   };
@@ -92,11 +85,29 @@ export function busOf(wiring: Wiring, sessionId: string, turnId: string): EventB
   return new EventBus({ turnId, sessionId, attempt: 0, now: runtime.now, receivers, onSecondaryFailure });
 }
 
-/** Waits for what listeners still do with the terminal event (T7). */
+/** Hears of changed tools until `unwatchTools`. Throws `AgentError("runtime")` for a provider that does not let it. */
+export function watchTools({ lister, providers }: Wiring): void {
+  try {
+    lister.watch(providers);
+  } catch (error) {
+    throw Defect.is(error) ? error : new AgentError("runtime", "could not listen for changed tools", { cause: error });
+  }
+}
+
+/** A provider that throws here is a secondary failure. */
+export function unwatchTools({ lister, settings }: Wiring): void {
+  for (const error of lister.close()) {
+    const errorKind = errorCategory(error);
+    settings.onSecondaryFailure({ stage: "tools", operation: "stop listening", errorCategory: errorKind });
+  }
+}
+
+/** Waits for what listeners still do with the terminal event; one deadline for all of them (T7). */
 async function settleListeners(run: TurnRun): Promise<void> {
   const { limits, onSecondaryFailure } = run.wiring.settings;
-  for (const closing of run.bus.closing) {
-    const outcome = await run.scope.bounded(() => closing, limits.listenerTimeoutMs, { keep: true });
-    if (!outcome.ok) onSecondaryFailure({ stage: "terminal event", operation: "listener", errorCategory: "timeout" });
-  }
+  const all = async (): Promise<void> => {
+    for (const closing of run.bus.closing) await closing;
+  };
+  const outcome = await run.scope.bounded(all, limits.listenerTimeoutMs, { keep: true });
+  if (!outcome.ok) onSecondaryFailure({ stage: "terminal event", operation: "listener", errorCategory: "timeout" });
 }

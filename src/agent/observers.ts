@@ -25,7 +25,9 @@ export class EventBus {
   readonly #closing: PromiseLike<unknown>[] = [];
   #sessionId: string;
   #seq = 0;
+  #started = false;
   #ended = false;
+  #held: (() => void)[] | undefined;
   #burst: number | undefined;
   #waiting: TurnEvent[] | undefined;
   #defect: Defect | undefined;
@@ -36,10 +38,10 @@ export class EventBus {
     this.#receivers = options.receivers;
   }
 
-  /** Adds a listener for the events from now on, also during a delivery. Returns how to remove it. */
-  listen(deliver: (event: TurnEvent) => unknown): () => void {
+  /** Adds a listener for the events from now on, also during a delivery; `first` puts it before all others. Returns how to remove it. */
+  listen(deliver: (event: TurnEvent) => unknown, options: { readonly first?: boolean } = {}): () => void {
     const receiver: Receiver = { kind: "listener", deliver };
-    this.#receivers = [...this.#receivers, receiver];
+    this.#receivers = options.first === true ? [receiver, ...this.#receivers] : [...this.#receivers, receiver];
     return () => {
       this.#receivers = this.#receivers.filter((other) => other !== receiver);
     };
@@ -65,14 +67,21 @@ export class EventBus {
     this.#sessionId = sessionId;
   }
 
-  /** Whether the terminal event was published. */
+  /** Whether the terminal event was published, or there will be none. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Nothing follows the terminal event, whoever still holds a context of the turn (T3). */
+  /** A turn that ends before `turnStarted` publishes nothing, also not what waited for it (T2). */
+  endUnstarted(): void {
+    this.#ended = true;
+    this.#held = undefined;
+  }
+
+  /** Nothing precedes `turnStarted`: what comes before waits for it (T2). Nothing follows the terminal event, whoever still holds a context of the turn (T3). */
   publish<T extends TurnEventType>(type: T, body: EventBodies[T]): void {
     if (this.#ended) return;
+    if (!this.#started) return this.#begin(type, body);
     const seq = this.#seq++;
     if (isTerminal(type)) this.#ended = true;
     if (this.#receivers.length === 0) return;
@@ -83,6 +92,7 @@ export class EventBus {
 
   /** The same for the one event a turn has thousands of; it is not frozen. */
   publishChunk(messageId: string, chunk: StreamChunk): void {
+    if (this.#ended) return;
     const seq = this.#seq++;
     if (this.#receivers.length === 0) return;
     const { turnId, attempt } = this.#options;
@@ -96,6 +106,19 @@ export class EventBus {
       messageId,
       chunk,
     });
+  }
+
+  #begin<T extends TurnEventType>(type: T, body: EventBodies[T]): void {
+    if (type !== "turnStarted") {
+      this.#held ??= [];
+      this.#held.push(() => this.publish(type, body));
+      return;
+    }
+    this.#started = true;
+    this.publish(type, body);
+    const held = this.#held;
+    this.#held = undefined;
+    for (const publish of held ?? []) publish();
   }
 
   /** Chunks handed over in one go share one look at the clock. */

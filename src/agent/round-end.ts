@@ -10,8 +10,8 @@ import type { TurnRun } from "./turn-run.js";
 const GO_ON = "Continue.";
 
 /** Lets hooks end the turn after a round (L3). */
-export async function askContinue(run: TurnRun, turn: Turn, natural: boolean): Promise<Turn> {
-  const stage = roundEnd(run, turn, "beforeContinue", natural);
+export async function askContinue(run: TurnRun, turn: Turn, end: { readonly natural: boolean }): Promise<Turn> {
+  const stage = roundEnd(run, turn, "beforeContinue", end);
   if (stage === undefined) return withAnswer(turn, "continue", undefined);
   const { outcome } = await run.stages.forward(stage);
   return withAnswer(turn, "continue", outcome as RoundDecision | undefined);
@@ -19,7 +19,7 @@ export async function askContinue(run: TurnRun, turn: Turn, natural: boolean): P
 
 /** Lets hooks go on, or wait, where the turn would end by itself (L3). */
 export async function askEnd(run: TurnRun, turn: Turn): Promise<Turn> {
-  const stage = roundEnd(run, turn, "beforeEnd", true);
+  const stage = roundEnd(run, turn, "beforeEnd", { natural: true });
   if (stage === undefined) return withAnswer(turn, "end", undefined);
   const { outcome, by } = await run.stages.forward(stage);
   if (outcome?.kind === "wait") return withAnswer(turn, "end", outcome);
@@ -45,7 +45,7 @@ function roundEnd<K extends "beforeContinue" | "beforeEnd">(
   run: TurnRun,
   turn: Turn,
   kind: K & StageKind,
-  natural: boolean,
+  { natural }: { readonly natural: boolean },
 ): StageOf<K> | undefined {
   if (!run.stages.has(kind) || turn.reply === undefined) return undefined;
   const end: RoundEnd = { round: run.round, message: turn.reply, exchanges: turn.exchanges, natural };

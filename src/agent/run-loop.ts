@@ -5,20 +5,16 @@ import type { TurnResult } from "../domain/turn-result.js";
 import type { CommandAccess } from "../ports/command-access.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { AgentPorts } from "./agent-ports.js";
+import { compose } from "./composition.js";
 import { Conversation } from "./conversation.js";
-import { indexHooks } from "./hook-index.js";
+import { invalidInput } from "./invalid-input.js";
 import { InProcessScope } from "./in-process-scope.js";
-import { busOf } from "./launch.js";
-import { MemoryFanOut } from "./memory-fan-out.js";
-import { receiversOf } from "./observers.js";
+import { busOf, unwatchTools, watchTools } from "./launch.js";
 import { runTurn } from "./run-turn.js";
-import { KeepingWriter } from "./session-writer.js";
-import { resolveSettings } from "./settings.js";
-import { createCallContext, systemRuntime } from "./system-runtime.js";
-import { ToolLister } from "./tool-table.js";
+import { systemRuntime } from "./system-runtime.js";
 import { followSignal, TurnControl } from "./turn-control.js";
 import { TurnRun } from "./turn-run.js";
-import type { Wiring } from "./wiring.js";
+import { UnstoredWriter } from "./unstored-writer.js";
 
 /** What one turn without session or store is made of. */
 export type LoopPorts = Omit<AgentPorts, "sessions" | "lifecycles" | "commands"> & {
@@ -37,47 +33,27 @@ export async function runLoop(
   messages: readonly (AgentMessage | MessageInput)[],
   ports: LoopPorts,
 ): Promise<TurnResult> {
-  const wiring = loopWiring(ports);
-  const { runtime } = wiring;
+  const runtime = ports.runtime ?? systemRuntime();
+  const wiring = compose(ports, runtime, NO_COMMANDS);
   const control = new TurnControl();
-  const own = new InProcessScope({ signal: control.signal, runtime });
-  control.attach(own);
+  const scope = ports.stepScope ?? new InProcessScope({ signal: control.signal, runtime });
+  control.attach(scope);
   const turnId = runtime.newId();
   const sessionId = turnId;
   const bus = busOf(wiring, sessionId, turnId);
-  const scope = ports.stepScope ?? own;
   const startedAt = runtime.now();
-  const run = new TurnRun({
-    wiring,
-    turnId,
-    sessionId,
-    startedAt,
-    bus,
-    scope,
-    control,
-    sessions: undefined,
-    caller: undefined,
-  });
+  const alone = { sessions: undefined, caller: undefined };
+  const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, ...alone });
   run.conversation = conversationOf(sessionId, messages, startedAt);
-  run.writer = new KeepingWriter({
-    stores: undefined,
-    conversation: run.conversation,
-    turnId,
-    scope,
-    runtime,
-    storeTimeoutMs: 0,
-    turnLeaseMs: 0,
-    onFailure: (error) => control.fail(error),
-    nextWrite: () => 0,
-  });
+  run.writer = new UnstoredWriter(run.conversation);
   const unfollow = ports.signal === undefined ? undefined : followSignal(control, ports.signal);
   try {
-    wiring.lister.watch(wiring.providers);
+    watchTools(wiring);
     return await runTurn(run, []);
   } finally {
     unfollow?.();
-    wiring.lister.close();
-    own.close();
+    unwatchTools(wiring);
+    scope.release?.();
   }
 }
 
@@ -88,28 +64,11 @@ function conversationOf(id: string, messages: readonly (AgentMessage | MessageIn
       messages.map((message, index) => stampMessage(message, `${id}.given.${index}`, at, `messages[${index}]`)),
     );
   } catch (error) {
-    throw new AgentError("invalid-input", (error as Error).message, { cause: error });
+    throw invalidInput(error);
   }
   const last = conversation.last();
   if (last === undefined || last.role === "assistant") {
     throw new AgentError("invalid-input", "the messages do not end with something to answer");
   }
   return conversation;
-}
-
-function loopWiring(ports: LoopPorts): Wiring {
-  const { model, tools = [], hooks = [], memory = [], compressors = [], observers = [], config = {} } = ports;
-  return {
-    model,
-    providers: tools,
-    lister: new ToolLister(),
-    hooks: indexHooks(hooks),
-    memory: new MemoryFanOut(memory),
-    compressors,
-    receivers: receiversOf(observers),
-    commands: NO_COMMANDS,
-    settings: resolveSettings(config, model.describe?.().contextWindow),
-    runtime: ports.runtime ?? systemRuntime(),
-    calls: createCallContext(),
-  };
 }

@@ -1,10 +1,10 @@
-import { AgentError, Defect, EnneadError } from "../domain/errors.js";
+import { type AgentError, Defect, EnneadError } from "../domain/errors.js";
 import type { MessageInput } from "../domain/message.js";
 import { type EndStep, type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin, type Turn, withAnswer, withEnding, withRound } from "../domain/turn.js";
 import type { Awaitable } from "../ports/awaitable.js";
-import { asAgentError } from "./as-agent-error.js";
+import { abortedByHook, asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
 import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
 import { openTurn, resolveTools } from "./open-turn.js";
@@ -65,7 +65,7 @@ function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Await
       return runTools(run, turn, step.calls);
     case "ask-continue":
       return run.hasRoundCallbacks || run.stages.has("beforeContinue")
-        ? endAndAsk(run, turn, step.natural)
+        ? endAndAsk(run, turn, { natural: step.natural })
         : withAnswer(closeRound(run, turn), "continue", undefined);
     case "ask-end":
       return run.stages.has("beforeEnd") ? askEnd(run, turn) : withAnswer(turn, "end", undefined);
@@ -79,16 +79,24 @@ async function callModel(run: TurnRun, turn: Turn): Promise<Turn> {
   run.bus.publish("roundStarted", { round: run.round });
   let next = withRound(turn);
   if (run.toolsVersion !== run.wiring.lister.version) {
-    await run.scope.step(`poll#${run.round}`, () => Promise.resolve({ toolsChanged: true }));
-    next = await resolveTools(run, next, "tools-changed");
+    if (await toolsChanged(run)) next = await resolveTools(run, next, "tools-changed");
     if (next.endings.stopped !== undefined || next.endings.hookAborted !== undefined) return next;
   }
   return askModel(run, next);
 }
 
-async function endAndAsk(run: TurnRun, turn: Turn, natural: boolean): Promise<Turn> {
+/** What came from outside, as recorded; what could not be read counts as changed. */
+async function toolsChanged(run: TurnRun): Promise<boolean> {
+  const poll = async (): Promise<{ readonly toolsChanged: boolean }> => ({
+    toolsChanged: run.toolsVersion !== run.wiring.lister.version,
+  });
+  const outcome = await run.scope.step(`poll#${run.round}`, poll);
+  return !outcome.ok || outcome.value.toolsChanged;
+}
+
+async function endAndAsk(run: TurnRun, turn: Turn, end: { readonly natural: boolean }): Promise<Turn> {
   await endRound(run, turn);
-  return askContinue(run, turn, natural);
+  return askContinue(run, turn, end);
 }
 
 /** A turn with what happened outside the loop: an abort, a write that failed. */
@@ -160,16 +168,11 @@ async function beforeTurn(run: TurnRun, input: readonly MessageInput[]): Promise
   try {
     const { stage, outcome, entered } = await run.stages.forward({ kind: "beforeTurn", input });
     if (outcome?.kind === "stop") return { type: "stop", reason: outcome.reason, entered };
-    if (outcome?.kind === "abort")
-      return { type: "abort", error: new AgentError("hook-aborted", outcome.reason), entered };
+    if (outcome?.kind === "abort") return { type: "abort", error: abortedByHook(outcome.reason), entered };
     return { type: "go", input: stage.input, entered };
   } catch (error) {
     if (!(error instanceof HookFailure)) throw error;
-    return {
-      type: "abort",
-      error: new AgentError("hook-aborted", error.message, { cause: error }),
-      entered: error.entered,
-    };
+    return { type: "abort", error: abortedByHook(error.message, error), entered: error.entered };
   }
 }
 

@@ -3,6 +3,7 @@ import { isJsonObject } from "../domain/json.js";
 import type { Limits } from "../domain/limits.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
+import type { Outcome } from "../ports/step-scope.js";
 import { Conversation } from "./conversation.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { SessionLocks } from "./session-locks.js";
@@ -40,9 +41,14 @@ export class SessionHost {
     this.#scope = new InProcessScope({ signal: new AbortController().signal, runtime });
   }
 
+  /** Something outside a turn, within `storeTimeoutMs`. */
+  bounded<T>(run: () => PromiseLike<T>): Promise<Outcome<T>> {
+    return this.#scope.bounded(run, this.#timeoutMs);
+  }
+
   /** One call of the stores outside a turn, within `storeTimeoutMs`. Rejects with `AgentError("session")`. */
   async ask<T>(operation: string, id: string, run: (stores: Stores) => Promise<T>): Promise<T> {
-    const outcome = await this.#scope.bounded(() => run(this.stores), this.#timeoutMs);
+    const outcome = await this.bounded(() => run(this.stores));
     if (outcome.ok) return outcome.value;
     throw storeError(operation, id, outcome.error);
   }
@@ -102,7 +108,7 @@ export class SessionHost {
 
   /** Stops the heartbeat. */
   close(): void {
-    this.#scope.close();
+    this.#scope.release();
     this.#heart?.();
     this.#heart = undefined;
   }

@@ -177,14 +177,14 @@ export class RoundWriter implements Writer {
   }
 }
 
-/** Keeps everything for one write at the end: nothing on failure, no lease (`persistence: "turn"`). Without stores it only keeps. */
+/** Keeps everything for one write at the end: nothing on failure, no lease (`persistence: "turn"`). */
 export class KeepingWriter implements Writer {
-  readonly #options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined };
+  readonly #options: WriterOptions;
   readonly #kept = emptyBatch();
   readonly #afterwards: (() => Promise<void>)[] = [];
   #before: Standing | undefined;
 
-  constructor(options: Omit<WriterOptions, "stores"> & { readonly stores: Stores | undefined }) {
+  constructor(options: WriterOptions) {
     this.#options = options;
   }
 
@@ -203,7 +203,7 @@ export class KeepingWriter implements Writer {
   async close(change: WriteChange = {}): Promise<void> {
     const { stores, conversation, scope, storeTimeoutMs, turnId, onFailure, nextWrite } = this.#options;
     const before = this.#before;
-    if (before === undefined || stores === undefined) return;
+    if (before === undefined) return;
     this.#before = undefined;
     addTo(this.#kept, [], change);
     const number = nextWrite();

@@ -1,8 +1,10 @@
 import { adopt } from "../domain/adopt.js";
 import { isJsonObject } from "../domain/json.js";
+import { decodeResponse } from "../domain/model-response.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { Stage, StageKind, StageOf, StagePatches } from "../domain/stage.js";
+import { checkedInput } from "./turn-input.js";
 
 /** A stage whose lists the hook may change without harm to anyone. */
 export function copyStage(stage: Stage): Stage {
@@ -55,7 +57,7 @@ function patchOf(
   switch (stage.kind) {
     case "beforeTurn": {
       const { input }: StagePatches["beforeTurn"] = patch;
-      return input === undefined ? {} : { input: input.map((message, i) => adopt(message, `beforeTurn.input[${i}]`)) };
+      return input === undefined ? {} : { input: patchedInput(input, stage.input) };
     }
     case "chooseTools": {
       const { tools }: StagePatches["chooseTools"] = patch;
@@ -72,9 +74,7 @@ function patchOf(
       return modelPatch(patch, stamp);
     case "afterModel": {
       const { response }: StagePatches["afterModel"] = patch;
-      if (response === undefined) return {};
-      if (!Array.isArray(response.parts)) throw new TypeError("a response has parts");
-      return { response: adopt(response, "afterModel.response") };
+      return response === undefined ? {} : { response: decodeResponse(response, "afterModel.response") };
     }
     case "beforeTool": {
       const { call }: StagePatches["beforeTool"] = patch;
@@ -117,4 +117,9 @@ function ownLists(result: TurnResult): TurnResult {
     deferred: [...deferred],
     undelivered: [...undelivered],
   };
+}
+
+/** What a hook gives a turn obeys the same rules as the caller's own; a turn that was given nothing may go on with nothing. */
+function patchedInput(given: readonly MessageInput[], own: readonly MessageInput[]): readonly MessageInput[] {
+  return own.length === 0 && given.length === 0 ? own : checkedInput(given, "beforeTurn.input");
 }

@@ -1,9 +1,9 @@
-import type { InProcessScope } from "./in-process-scope.js";
+import type { StepScope } from "../ports/step-scope.js";
 
 /** Ends a turn from outside: by an abort, or because a write failed. Both abort the turn's signal; only the first counts. */
 export class TurnControl {
   readonly #controller = new AbortController();
-  #scope: Pick<InProcessScope, "abort"> | undefined;
+  #scope: Pick<StepScope, "abort"> | undefined;
   #abortReason: string | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -22,9 +22,9 @@ export class TurnControl {
   }
 
   /** The scope is told of an abort here, so that nothing needs a listener on the signal. */
-  attach(scope: Pick<InProcessScope, "abort">): void {
+  attach(scope: Pick<StepScope, "abort">): void {
     this.#scope = scope;
-    if (this.signal.aborted) scope.abort();
+    if (this.signal.aborted) scope.abort?.();
   }
 
   abort(reason: string): void {
@@ -40,7 +40,7 @@ export class TurnControl {
 
   #stop(reason: string): void {
     this.#controller.abort(new DOMException(reason, "AbortError"));
-    this.#scope?.abort();
+    this.#scope?.abort?.();
   }
 }
 

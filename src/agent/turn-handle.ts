@@ -20,7 +20,8 @@ export class RunningTurn implements TurnHandle {
     this.id = id;
     this.#bus = bus;
     this.#control = control;
-    bus.listen((event) => this.#history.push(event));
+    // Before the observers: whoever of them adds a listener finds the event it was just given among the missed ones (T8).
+    bus.listen((event) => this.#history.push(event), { first: true });
     this.result = Promise.resolve().then(start);
     // Whoever reads `result` sees the failure; nobody has to.
     this.result.then(

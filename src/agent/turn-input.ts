@@ -4,6 +4,7 @@ import { AgentError } from "../domain/errors.js";
 import { type AgentMessage, type MessageInput, userMessage } from "../domain/message.js";
 import { stampMessage } from "../domain/stamp-message.js";
 import type { TurnInput } from "../ports/agent-api.js";
+import { invalidInput } from "./invalid-input.js";
 
 const INPUT_ROLES: ReadonlySet<string> = new Set(["user", "system", "assistant"]);
 
@@ -15,9 +16,7 @@ export function turnInput(input: TurnInput): readonly MessageInput[] {
   try {
     messages = list.map(checked);
   } catch (error) {
-    throw new AgentError("invalid-input", error instanceof Error ? error.message : "the input cannot be read", {
-      cause: error,
-    });
+    throw invalidInput(error);
   }
   if (!messages.some(hasContent)) throw new AgentError("invalid-input", "the input has no content");
   const last = messages.at(-1);
@@ -33,8 +32,26 @@ function isList(input: Exclude<TurnInput, string>): input is readonly MessageInp
 function checked(message: MessageInput, index: number): MessageInput {
   const place = `input[${index}]`;
   const { id: _id, at: _at, ...body } = stampMessage(message, "", 0, place) as AgentMessage & Record<string, unknown>;
-  if (message.role === "tool") throw new TypeError(`${place} is a tool result; results come from tools`);
+  checkNoCalls(message, place);
   return adopt(body, place) as MessageInput;
+}
+
+/** A message that may be added between turns. Throws `AgentError("invalid-input")`. */
+export function appendable(message: MessageInput | AgentMessage, id: string, at: number): AgentMessage {
+  try {
+    const added = stampMessage(message, id, at, "message");
+    checkNoCalls(added, "message");
+    return added;
+  } catch (error) {
+    throw invalidInput(error);
+  }
+}
+
+/** What comes from outside must leave no call open and answer none. Throws a TypeError that names `place`. */
+export function checkNoCalls(message: MessageInput | AgentMessage, place: string): void {
+  const calls = message.role === "assistant" && message.parts.some((part) => part.type === "toolCall");
+  if (!calls && message.role !== "tool") return;
+  throw new TypeError(`${place} holds tool calls or a result; these are added by turns only`);
 }
 
 function hasContent(message: MessageInput): boolean {

@@ -141,8 +141,10 @@ export class TurnRun implements HookTurn {
     this.bus.publish("custom", { source, label, data: adopt(data, "custom event") });
   }
 
+  /** An event while there may be one, else a report: a turn that publishes nothing more loses no failure (T2, T5). */
   secondary(failure: SecondaryFailure): void {
-    this.bus.publish("custom", { source: "ennead.core", label: "secondary_failure", data: failure });
+    if (this.bus.ended) this.wiring.settings.onSecondaryFailure(failure);
+    else this.bus.publish("custom", { source: "ennead.core", label: "secondary_failure", data: failure });
   }
 
   onSettled(kind: StageKind, fn: () => Awaitable<void>): void {

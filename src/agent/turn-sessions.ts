@@ -2,7 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
-import { type Revision, SESSION_KEYS } from "../domain/session.js";
+import { type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { Conversation } from "./conversation.js";
@@ -25,6 +25,15 @@ export type TurnSessionsOptions = {
 };
 
 const POLL_MS = 250;
+
+/** What a look at a session recorded. */
+type Seen = {
+  readonly revision: Revision;
+  readonly count: number;
+  /** Another turn's lease is alive. */
+  readonly held: boolean;
+  readonly redirectedTo: string | null;
+};
 
 /** How one turn gets at sessions: locks, loads, leases and writers, all given back by `release`. */
 export class TurnSessions {
@@ -55,14 +64,15 @@ export class TurnSessions {
 
   /** Reads the session, and waits for or refuses one that another turn holds (S2). Settles soon after an abort. */
   async load(conversation: Conversation): Promise<void> {
-    await this.#read(conversation);
-    while (this.#heldElsewhere(conversation)) {
-      await this.#pause();
-      if (this.#options.control.signal.aborted) return;
-      await this.#read(conversation);
+    const { control, settings, fork } = this.#options;
+    let seen = await this.#look(conversation, { wait: false });
+    while (seen.held) {
+      if (settings.onBusy === "refuse") throw busy(conversation.id);
+      seen = await this.#look(conversation, { wait: true });
+      if (control.signal.aborted) return;
     }
-    const target = conversation.metadata[SESSION_KEYS.redirectedTo];
-    if (typeof target !== "string" || this.#options.fork) return;
+    const target = seen.redirectedTo;
+    if (target === null || fork) return;
     throw new AgentError("session", `session ${safeLabel(conversation.id)} goes on in ${safeLabel(target)}`);
   }
 
@@ -103,40 +113,70 @@ export class TurnSessions {
     throw storeError("load", id, outcome.error);
   }
 
-  /** What was read is recorded by revision and count: a replay, which does not run the step again, reads anew and keeps that much. */
-  async #read(conversation: Conversation): Promise<void> {
-    const { host, scope, settings } = this.#options;
-    const timeoutMs = settings.limits.storeTimeoutMs;
-    const name = this.#loads === 0 ? "load" : `load#${this.#loads}`;
-    this.#loads += 1;
-    const read = (): Promise<{ readonly revision: Revision; readonly count: number }> => {
-      const known = conversation.revision === 0 ? undefined : conversation.revision;
-      return host.stores.load(conversation.id, known).then((loaded) => {
-        conversation.take(loaded);
-        return { revision: conversation.revision, count: conversation.count };
-      });
+  /**
+   * One look at the session, after a pause where another turn has it. The step records what it saw; a replay, which does not run it
+   * again, reads anew and keeps that much. The conversation changes after the step, so that one given up changes nothing later.
+   */
+  async #look(conversation: Conversation, { wait }: { readonly wait: boolean }): Promise<Seen> {
+    const { host, scope, control, settings } = this.#options;
+    const { id } = conversation;
+    const read: { session?: LoadedSession } = {};
+    const look = async (): Promise<Seen> => {
+      if (wait) await this.#pause();
+      const { revision, count } = conversation;
+      if (wait && control.signal.aborted) return { revision, count, held: true, redirectedTo: null };
+      const known = revision === 0 ? undefined : revision;
+      const session = await host.stores.load(id, known);
+      read.session = session;
+      return this.#seen(id, session);
     };
-    const outcome = await scope.step(name, read, { timeoutMs });
-    if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
-    const { revision, count } = outcome.value;
-    if (conversation.revision === revision) return;
-    const again = await scope.bounded(() => host.stores.load(conversation.id, undefined), timeoutMs);
-    if (!again.ok) throw storeError("load", conversation.id, again.error);
-    conversation.take({ ...again.value, messages: again.value.messages.slice(0, count), revision });
+    const timeoutMs = settings.limits.storeTimeoutMs;
+    const outcome = await scope.step(this.#stepName(wait ? "lease" : "load"), look, {
+      timeoutMs: wait ? timeoutMs + POLL_MS : timeoutMs,
+    });
+    if (!outcome.ok) throw storeError("load", id, outcome.error);
+    const seen = outcome.value;
+    if (read.session?.revision === seen.revision) take(conversation, read.session);
+    else if (conversation.revision !== seen.revision) await this.#readAgain(conversation, seen);
+    return seen;
   }
 
-  #heldElsewhere(conversation: Conversation): boolean {
+  #stepName(kind: "load" | "lease"): string {
+    const number = this.#loads++;
+    return number === 0 ? kind : `${kind}#${number}`;
+  }
+
+  #seen(id: string, { revision, messages, metadata, from = 0 }: LoadedSession): Seen {
     const { host, settings, turnId, takeOver } = this.#options;
-    if (takeOver || !host.isAlive(conversation.id, conversation.metadata, turnId, settings.limits.turnLeaseMs))
-      return false;
-    if (settings.onBusy === "wait") return true;
-    throw busy(conversation.id);
+    const target = metadata[SESSION_KEYS.redirectedTo];
+    return {
+      revision,
+      count: from + messages.length,
+      held: !takeOver && host.isAlive(id, metadata, turnId, settings.limits.turnLeaseMs),
+      redirectedTo: typeof target === "string" ? target : null,
+    };
+  }
+
+  async #readAgain(conversation: Conversation, { revision, count }: Seen): Promise<void> {
+    const { host, scope, settings } = this.#options;
+    const all = (): Promise<LoadedSession> => host.stores.load(conversation.id, undefined);
+    const outcome = await scope.bounded(all, settings.limits.storeTimeoutMs);
+    if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
+    take(conversation, { ...outcome.value, messages: outcome.value.messages.slice(0, count), revision });
   }
 
   #pause(): Promise<void> {
     const { runtime, settings } = this.#options;
     const ms = Math.min(POLL_MS, Math.ceil(settings.limits.turnLeaseMs / 10));
     return new Promise((resolve) => void runtime.after(ms, resolve, { keepAlive: true }));
+  }
+}
+
+function take(conversation: Conversation, session: LoadedSession): void {
+  try {
+    conversation.take(session);
+  } catch (error) {
+    throw storeError("load", conversation.id, error);
   }
 }
 

@@ -54,6 +54,14 @@ test("newThread goes on in a child that knows its parent; the parent knows where
   });
 });
 
+test("a child that cannot be written leaves neither session with a lease (S5, S2)", async () => {
+  await using t = await moved();
+  t.sessions.failSave("child");
+  expect(await rejectionOf(t.agent.runTurn("hi", "s"))).toMatchObject({ kind: "session" });
+  expect(leaseOf(await t.agent.session("s"))).toBeUndefined();
+  expect(leaseOf(await t.agent.session("child"))).toBeUndefined();
+});
+
 test("the child is written first and holds the lease from then on; the parent loses its with the redirect (S5, S2)", async () => {
   await using t = await moved();
   await t.agent.runTurn("hi", "s");

@@ -34,15 +34,15 @@ export const call = (name: string, id: string, args: ToolCall["arguments"] = {})
 export const callsOf = (...names: readonly string[]) =>
   toolCallsResponse(...names.map((name, index) => call(name, `c${index + 1}`)));
 
-/** A hook of one function at some stages; it may return anything, as JavaScript does. */
+/** A hook of one function at some stages; it may return anything, as JavaScript does. Without a name it is called by its position. */
 export function hookAt<K extends StageKind>(
   kinds: K | readonly K[],
   onStage: (stage: StageOf<K>, context: StageContext) => unknown,
-  name = "hook",
+  name?: string,
 ): PipelineHook {
   const stages: readonly StageKind[] = typeof kinds === "string" ? [kinds] : kinds;
   const ask = onStage as unknown as (stage: Stage, context: StageContext) => Awaitable<undefined>;
-  return { name, stages, onStage: ask };
+  return { ...(name === undefined ? undefined : { name }), stages, onStage: ask };
 }
 
 /** The tool results among messages, in their order. */
