@@ -8,8 +8,9 @@ container.registerInstance(Ports.Model, new OfflineDemoModel());
 container.registerInstance(Ports.Sessions, new MemorySessionStore());
 container.registerInstance(Ports.Tools, addNumbers);
 
-await using agent = await createAgent(container);
+const agent = await createAgent(container);
 const { text } = await agent.runTurn("What is 20 + 22?", "my-session");
 console.log(text);
 //> [offline demo: rules, not a language model]
 //> add_numbers(20 + 22) gives 42
+await agent.shutdown();

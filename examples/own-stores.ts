@@ -3,7 +3,7 @@ import { OfflineDemoModel } from "ennead/models/offline-demo";
 import { ListMemory } from "./parts/list-memory.js";
 import { MapSessionStore } from "./parts/map-session-store.js";
 
-await using agent = await Agent.create({
+const agent = await Agent.create({
   model: new OfflineDemoModel(),
   sessions: [new MapSessionStore()],
   memory: [new ListMemory()],
@@ -15,3 +15,4 @@ console.log((await agent.session("my-session")).messages.map(({ role }) => role)
 //> [ 'user', 'assistant' ]
 console.log((await agent.memory.search({ query: "tea" })).map(({ content }) => content));
 //> [ 'The user likes tea.' ]
+await agent.shutdown();

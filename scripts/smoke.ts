@@ -72,7 +72,7 @@ for (const [specifier, allowed] of ${JSON.stringify(
 `;
 
 try {
-  const listing: unknown = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", place]));
+  const listing: unknown = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", place]));
   // A list, or in newer versions of npm an object by package name.
   const [packed] = Object.values(listing as object) as [{ filename: string; size: number; entryCount: number }];
   const tarball = join(place, packed.filename);

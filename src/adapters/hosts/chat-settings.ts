@@ -42,7 +42,10 @@ export function chatSettings(flags: ChatFlags, { env, cwd, home }: Surroundings)
 function serverModel(flags: ChatFlags, env: Surroundings["env"]): Parsed<ServerModel | undefined> {
   const apiKey = given(env["OPENAI_API_KEY"]);
   const baseUrl = flags.baseUrl ?? given(env["OPENAI_BASE_URL"]);
-  if (apiKey === undefined && baseUrl === undefined) return { ok: true, value: undefined };
+  if (apiKey === undefined && baseUrl === undefined) {
+    if (flags.model === undefined) return { ok: true, value: undefined };
+    return { ok: false, reason: "--model needs OPENAI_API_KEY or --base-url; --offline talks to the offline demo" };
+  }
   const model = flags.model ?? given(env["ENNEAD_MODEL"]) ?? (baseUrl === undefined ? DEFAULT_MODEL : undefined);
   if (model === undefined) return { ok: false, reason: "name the model of this server with --model or ENNEAD_MODEL" };
   const fault = baseUrl === undefined ? undefined : addressFault(baseUrl);

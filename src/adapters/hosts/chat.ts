@@ -32,6 +32,8 @@ export async function chat(settings: ChatSettings, streams: ChatStreams): Promis
   mkdirSync(dirname(settings.db), { recursive: true, mode: 0o700 });
   const store = new SqliteSessionStore({ path: settings.db });
   try {
+    // Opens the file now: a wrong one is told before the first word is typed.
+    await store.list({ limit: 1 });
     return await chatOver(store, settings, streams);
   } finally {
     await store[Symbol.asyncDispose]();

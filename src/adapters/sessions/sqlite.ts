@@ -1,4 +1,5 @@
-import { SessionError } from "../../domain/errors.js";
+import { CompositionError, SessionError } from "../../domain/errors.js";
+import { isJsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type {
   LoadedSession,
@@ -18,6 +19,12 @@ import { appendSession, deleteSession, listSessions, loadSession, saveSession } 
 /** `busyTimeoutMs` bounds how long a write waits for other processes; 5000 by default. */
 export type SqliteSessionStoreOptions = { readonly path: string; readonly busyTimeoutMs?: number };
 
+function checkedOptions(options: unknown): SqliteSessionStoreOptions {
+  const given = isJsonObject(options) && typeof options["path"] === "string" && options["path"] !== "";
+  if (given) return options as unknown as SqliteSessionStoreOptions;
+  throw new CompositionError("invalid-config", "a SQLite session store needs { path } with the path of its file");
+}
+
 /**
  * Sessions in one SQLite file, which many processes may use at once. The file is opened by the first call and created where it is missing, its
  * directory is not; Node 22 then warns once that its SQLite is experimental. An acknowledged write survives the end of the process. Calls are
@@ -29,7 +36,9 @@ export class SqliteSessionStore implements SessionStore {
   readonly #busyTimeoutMs: number;
   #file: SqliteFile | "closed" | undefined;
 
-  constructor({ path, busyTimeoutMs = 5_000 }: SqliteSessionStoreOptions) {
+  /** Throws `CompositionError("invalid-config")` for options without a path. */
+  constructor(options: SqliteSessionStoreOptions) {
+    const { path, busyTimeoutMs = 5_000 } = checkedOptions(options);
     this.name = `sqlite "${safeLabel(path)}"`;
     this.#path = path;
     this.#busyTimeoutMs = busyTimeoutMs;

@@ -27,6 +27,9 @@ export function defineTool<P extends TObject, O extends TSchema | undefined = un
   definition: ToolDefinition<P, O>,
 ): DefinedTool {
   const { name, prepareArguments } = definition;
+  if (typeof definition.execute !== "function") {
+    throw new CompositionError("invalid-config", `tool ${safeLabel(String(name))} has no execute function`);
+  }
   const schema = checkableSchema(definition.parameters, name);
   const def = defOf(definition);
   const defs = Object.freeze([def]);
