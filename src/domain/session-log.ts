@@ -21,7 +21,18 @@ export class SessionLog {
   #counts = [0];
   #since: Revision = 0;
   readonly #applied = new Map<string, Revision>();
+  readonly #retired: Revision;
   #written: WriteStamp = { at: 0, number: 0 };
+
+  /** `retired`: the highest revision that deleted sessions of this id had. */
+  constructor(retired: Revision = 0) {
+    this.#retired = retired;
+  }
+
+  /** No revision of this id was higher. */
+  get highest(): Revision {
+    return Math.max(this.#revision, this.#retired);
+  }
 
   /** The number of the last write that changed something. */
   get writeNumber(): number {
@@ -44,7 +55,7 @@ export class SessionLog {
   /** Costs the new messages and, when metadata changes, its keys. */
   append(id: string, delta: SessionDelta, stamp: WriteStamp): Revision {
     const { operationId, messages } = delta;
-    const stored = { revision: this.#revision, appliedAs: this.#applied.get(operationId) };
+    const stored = { revision: this.#revision, appliedAs: this.#applied.get(operationId), retired: this.#retired };
     const decision = applyAppend(id, stored, delta);
     if (decision.type === "refuse") throw decision.error;
     if (decision.type === "applied") return decision.revision;
@@ -54,8 +65,7 @@ export class SessionLog {
     if (delta.compaction !== undefined) this.#compaction = storable(delta.compaction, "compaction");
     this.#metadata = metadata;
     for (const message of added) this.#messages.push(message);
-    if (decision.revision !== this.#revision) this.#counts.push(this.#messages.length);
-    this.#revision = decision.revision;
+    this.#count(decision.revision);
     this.#applied.set(operationId, decision.revision);
     this.#written = stamp;
     return decision.revision;
@@ -63,7 +73,7 @@ export class SessionLog {
 
   /** Replaces everything but the operations applied so far. */
   save(id: string, session: LoadedSession, options: SaveOptions, stamp: WriteStamp): Revision {
-    const decision = applySave(id, { revision: this.#revision }, session, options);
+    const decision = applySave(id, { revision: this.#revision, retired: this.#retired }, session, options);
     if (decision.type === "refuse") throw decision.error;
 
     const { messages, metadata, compaction, revision: _revision, from: _from, ...unknown } = session;
@@ -87,6 +97,17 @@ export class SessionLog {
   info(id: string): SessionInfo {
     const { length: count } = this.#messages;
     return { id, revision: this.#revision, count, metadata: this.#metadata, updatedAt: this.#written.at };
+  }
+
+  /** A revision that does not follow the one before is the first of a session made anew. */
+  #count(revision: Revision): void {
+    if (revision === this.#revision) return;
+    if (revision === this.#revision + 1) this.#counts.push(this.#messages.length);
+    else {
+      this.#counts = [this.#messages.length];
+      this.#since = revision;
+    }
+    this.#revision = revision;
   }
 
   #patched({ metadata, unset }: SessionDelta): JsonObject {

@@ -16,6 +16,8 @@ import { matchesMetadata, pageRequest } from "./session-rules.js";
  */
 export class SessionLogs {
   readonly #logs = new Map<string, SessionLog>();
+  /** By id of a deleted session, its last revision: nobody who knows one of them may take a new session for the old. */
+  readonly #retired = new Map<string, Revision>();
   #writes = 0;
 
   load(id: string, known?: Revision): LoadedSession {
@@ -44,13 +46,16 @@ export class SessionLogs {
   }
 
   delete(id: string): void {
+    const log = this.#logs.get(id);
+    if (log === undefined) return;
+    this.#retired.set(id, log.highest);
     this.#logs.delete(id);
   }
 
   #write(id: string, write: (log: SessionLog) => Revision): Revision {
     const log = this.#logs.get(id);
     if (log !== undefined) return write(log);
-    const fresh = new SessionLog();
+    const fresh = new SessionLog(this.#retired.get(id));
     const revision = write(fresh);
     this.#logs.set(id, fresh);
     return revision;

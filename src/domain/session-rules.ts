@@ -10,6 +10,8 @@ export type StoredState = {
   readonly revision: Revision;
   /** The revision that the delta's operation id made, when it was applied before. */
   readonly appliedAs?: Revision | undefined;
+  /** The highest revision that deleted sessions of this id had: no later one is as low. */
+  readonly retired?: Revision | undefined;
 };
 
 /** What a store is to do with a write: carry it out and store `revision`, answer `revision` and change nothing, or reject. */
@@ -29,13 +31,17 @@ export function applyAppend(id: string, stored: StoredState, delta: SessionDelta
     return { type: "refuse", error: new SessionError("save", text) };
   }
   if (delta.baseRevision !== stored.revision) return conflict(id, stored.revision, delta.baseRevision);
-  return { type: "write", revision: stored.revision + 1 };
+  return { type: "write", revision: revisionAfter(stored) };
+}
+
+function revisionAfter({ revision, retired = 0 }: StoredState): Revision {
+  return Math.max(revision, retired) + 1;
 }
 
 /** Decides about a save. A part of a session, as `load` answers for a known revision, is refused: it would wipe the rest. */
 export function applySave(
   id: string,
-  stored: Pick<StoredState, "revision">,
+  stored: Omit<StoredState, "appliedAs">,
   session: LoadedSession,
   options: SaveOptions = {},
 ): WriteDecision {
@@ -46,7 +52,7 @@ export function applySave(
   if (options.replace !== true && session.revision !== stored.revision) {
     return conflict(id, stored.revision, session.revision);
   }
-  return { type: "write", revision: stored.revision + 1 };
+  return { type: "write", revision: revisionAfter(stored) };
 }
 
 function conflict(id: string, stored: Revision, base: Revision): WriteDecision {

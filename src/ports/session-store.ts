@@ -30,6 +30,6 @@ export interface SessionStore {
   append?(id: string, delta: SessionDelta): Promise<Revision>;
   /** Sessions, newest first, a page at a time. */
   list?(query: SessionQuery): Promise<SessionPage>;
-  /** Forgets the session; an unknown id is no error. */
+  /** Forgets the session; an unknown id is no error. A revision is never used twice for an id, also after a delete: whoever knows one of the old session must not take the new one for it. */
   delete?(id: string): Promise<void>;
 }

@@ -151,3 +151,17 @@ test("a turn whose write failed leaves nothing behind that the store does not ha
   expect((await next).status).toBe("completed");
   expect(sent(t)).toEqual(["user one", "assistant reply 0", "user two", "user three"]);
 });
+
+test("a session deleted and made anew elsewhere shows nothing of the old one, at whatever revision it stands (S1)", async () => {
+  const store = new RecordingSessionStore();
+  await using first = await testAgent({ script: replies(2), sessions: [store] });
+  await using second = await testAgent({ script: replies(3), sessions: [store] });
+  await first.agent.runTurn("old secret", "s");
+  const { revision } = await store.load("s");
+  await second.agent.sessions.delete("s");
+  await turns(second, ["s", "s"]);
+  expect((await store.load("s")).revision).toBeGreaterThan(revision);
+  await first.agent.runTurn("next", "s");
+  expect(sent(first)).not.toContain("user old secret");
+  expect(sent(first)).toContain("user ask 1");
+});

@@ -64,11 +64,21 @@ type Answer = number | "conflict" | "save" | undefined;
 class ReferenceSession {
   #stored: Stored = { messages: [], metadata: new Map(), revision: 0 };
   #applied = new Map<string, number>();
+  readonly #retired: number;
   /** The messages at each revision since the last save. */
   history = new Map<number, AgentMessage[]>([[0, []]]);
 
+  /** `retired`: the highest revision of the deleted sessions before this one. */
+  constructor(retired = 0) {
+    this.#retired = retired;
+  }
+
   get revision(): number {
     return this.#stored.revision;
+  }
+
+  get highest(): number {
+    return Math.max(this.revision, this.#retired);
   }
 
   session(): Session {
@@ -90,7 +100,7 @@ class ReferenceSession {
     this.#stored = {
       messages: [...messages, ...delta.messages],
       metadata,
-      revision: revision + (compared ? 1 : 0),
+      revision: compared ? this.highest + 1 : revision,
       ...(next && { compaction: next }),
     };
     this.#applied.set(delta.operationId, this.revision);
@@ -101,7 +111,7 @@ class ReferenceSession {
   save(session: Session, replace: boolean): Answer {
     if (!replace && session.revision !== this.revision) return "conflict";
     const metadata = new Map<string, Json>(Object.entries(session.metadata));
-    this.#stored = { ...session, messages: [...session.messages], metadata, revision: this.revision + 1 };
+    this.#stored = { ...session, messages: [...session.messages], metadata, revision: this.highest + 1 };
     this.history = new Map([[this.revision, this.#stored.messages]]);
     return this.revision;
   }
@@ -125,7 +135,7 @@ export async function expectLikeReference(
       expect(await answerOf(store.save("s", session, { replace }))).toBe(reference.save(session, replace));
     } else {
       await store.delete("s");
-      reference = new ReferenceSession();
+      reference = new ReferenceSession(reference.highest);
     }
     expect(textOf(await store.load("s"))).toBe(textOf(reference.session()));
     for (const [known, seen] of reference.history)

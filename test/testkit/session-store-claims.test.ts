@@ -158,6 +158,22 @@ const broken: Readonly<Record<string, Break>> = {
   }),
   "list-request": ({ list }) => ({ list: async (query) => list(query).catch(() => ({ items: [] })) }),
   delete: () => ({ delete: async () => undefined }),
+  "delete-revision": () => {
+    let memory = new MemorySessionStore();
+    return {
+      load: (id, known) => memory.load(id, known),
+      save: (id, session, options) => memory.save(id, session, options),
+      append: (id, delta) => memory.append(id, delta),
+      list: (query) => memory.list(query),
+      delete: async (id) => {
+        const kept = memory;
+        memory = new MemorySessionStore();
+        for (const { id: other } of (await kept.list()).items) {
+          if (other !== id) await memory.save(other, await kept.load(other), { replace: true });
+        }
+      },
+    };
+  },
   damage: ({ load }) => ({ load: (id, known) => load(id, known).catch(() => empty) }),
   reopen: () => ({ reopen: () => new MemorySessionStore() }),
 };

@@ -19,6 +19,7 @@ const SCHEMA = `
   CREATE TABLE ennead_operations (
     session INTEGER NOT NULL, operation TEXT NOT NULL, revision INTEGER NOT NULL,
     PRIMARY KEY (session, operation)) STRICT, WITHOUT ROWID;
+  CREATE TABLE ennead_deleted (id TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO ennead_schema VALUES ('sessions', ${VERSION});`;
 
 const NEXT = "(SELECT coalesce(max(write_number), 0) + 1 FROM ennead_sessions)";
@@ -42,6 +43,10 @@ const SQL = {
   clearFields: "DELETE FROM ennead_fields WHERE session = ?",
   clearOperations: "DELETE FROM ennead_operations WHERE session = ?",
   clearSession: "DELETE FROM ennead_sessions WHERE key = ?",
+  // The last revision of a deleted session stays, so that no later session of the id has one as low.
+  retired: "SELECT revision FROM ennead_deleted WHERE id = ?",
+  retire: `INSERT INTO ennead_deleted (id, revision) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)`,
 } as const;
 
 const BUSY = 5;

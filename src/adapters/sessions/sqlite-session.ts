@@ -6,7 +6,7 @@ import {
   type SessionDelta,
 } from "../../domain/session.js";
 import type { SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
-import { applyAppend, applySave, matchesMetadata, pageRequest } from "../../domain/session-rules.js";
+import { applyAppend, applySave, matchesMetadata, pageRequest, type StoredState } from "../../domain/session-rules.js";
 import type { Statements } from "./sqlite-file.js";
 import {
   decodeFields,
@@ -41,11 +41,8 @@ function after(sql: Statements, key: number, known: Revision): number {
 export function appendSession(sql: Statements, id: string, delta: SessionDelta, encoded: EncodedDelta): Revision {
   const stored = sql.session.get(textKey(id));
   const applied = stored && sql.operation.get(numberOf(stored, "key"), encoded.operation);
-  const decision = applyAppend(
-    id,
-    { revision: stored ? numberOf(stored, "revision") : 0, appliedAs: applied && numberOf(applied, "revision") },
-    delta,
-  );
+  const state = { ...stateOf(sql, id, stored), appliedAs: applied && numberOf(applied, "revision") };
+  const decision = applyAppend(id, state, delta);
   if (decision.type === "refuse") throw decision.error;
   const { revision } = decision;
   if (decision.type === "applied") return revision;
@@ -69,7 +66,7 @@ export function saveSession(
   encoded: EncodedSession,
 ): Revision {
   const stored = sql.session.get(textKey(id));
-  const decision = applySave(id, { revision: stored ? numberOf(stored, "revision") : 0 }, session, options);
+  const decision = applySave(id, stateOf(sql, id, stored), session, options);
   if (decision.type === "refuse") throw decision.error;
   const { revision } = decision;
   const key = stored ? numberOf(stored, "key") : create(sql, id);
@@ -81,12 +78,20 @@ export function saveSession(
   return revision;
 }
 
-/** Removes every row of the session; to be run in one write transaction. */
+/** Removes every row of the session and keeps its last revision; to be run in one write transaction. */
 export function deleteSession(sql: Statements, id: string): void {
   const stored = sql.session.get(textKey(id));
   if (stored === undefined) return;
   const key = numberOf(stored, "key");
+  sql.retire.run(textKey(id), numberOf(stored, "revision"));
   for (const clear of [sql.clearMessages, sql.clearFields, sql.clearOperations, sql.clearSession]) clear.run(key);
+}
+
+/** A session with a revision of its own is past those of deleted ones. */
+function stateOf(sql: Statements, id: string, stored: Row | undefined): Omit<StoredState, "appliedAs"> {
+  const revision = stored ? numberOf(stored, "revision") : 0;
+  const retired = revision > 0 ? undefined : sql.retired.get(textKey(id));
+  return { revision, retired: retired && numberOf(retired, "revision") };
 }
 
 function create(sql: Statements, id: string): number {

@@ -90,7 +90,7 @@ describe("SqliteSessionStore", () => {
     expect(sqlOn(fixture.path, "PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
   });
 
-  test("delete leaves no row behind", async () => {
+  test("delete leaves no row behind but the last revision, which no new session of the id may use", async () => {
     await using fixture = sqliteFixture();
     const { store, path } = fixture;
     await store.append("s", deltaOf("o", 0, [note("m")], { metadata: { k: 1 } }));
@@ -98,5 +98,6 @@ describe("SqliteSessionStore", () => {
     for (const table of ["sessions", "messages", "fields", "operations"]) {
       expect(sqlOn(path, `SELECT * FROM ennead_${table}`)).toEqual([]);
     }
+    expect(sqlOn(path, "SELECT * FROM ennead_deleted")).toEqual([{ id: "s", revision: 1 }]);
   });
 });
