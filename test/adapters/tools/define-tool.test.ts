@@ -1,5 +1,14 @@
 import { describe, expect, expectTypeOf, it, test } from "vitest";
-import { defineTool, type DefinedTool, type Static, Type } from "../../../src/adapters/tools/index.js";
+import {
+  defineTool,
+  type DefinedTool,
+  FormatRegistry,
+  Kind,
+  type Static,
+  type TSchema,
+  Type,
+  TypeRegistry,
+} from "../../../src/adapters/tools/index.js";
 import { CompositionError, ToolError } from "../../../src/domain/errors.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import { okResult, type ToolResult } from "../../../src/domain/tool.js";
@@ -181,6 +190,16 @@ describe("defineTool", () => {
     const defined = tool(Type.Object({ when: Type.String({ format: "date-time" }) }));
     expect(defined.validate("t", { when: "soon" }).ok).toBe(true);
     expect(defined.def.inputSchema["properties"]).toEqual({ when: { type: "string", format: "date-time" } });
+  });
+
+  it("checks formats and kinds that were registered before", () => {
+    FormatRegistry.Set("test-even", (text) => text.length % 2 === 0);
+    TypeRegistry.Set("TestPrime", (_schema, value) => value === 2 || value === 3);
+    const prime: TSchema = Object.assign(Type.Any(), { [Kind]: "TestPrime" });
+    const defined = tool(Type.Object({ word: Type.String({ format: "test-even" }), prime }));
+    expect(defined.validate("t", { word: "even", prime: 3 }).ok).toBe(true);
+    const refused = defined.validate("t", { word: "odd", prime: 4 });
+    expect(refused.ok ? [] : refused.issues.map(({ path }) => path)).toEqual(["/word", "/prime"]);
   });
 
   it.each<[string, unknown, string]>([
