@@ -57,12 +57,12 @@ export function launch(given: LaunchOptions): Launch {
       if (!run.signal.aborted) await sessions.lock(sessionId);
       return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {
-      unfollow?.();
       if (options.tools !== undefined) unwatchTools(wiring);
       if (bus.closing.length > 0) await settleListeners(run);
+      unfollow?.();
       sessions.release(run.conversation);
-      scope.release?.();
       onEnd();
+      scope.release?.();
     }
   };
   return { run, bus, control, start };
@@ -97,8 +97,8 @@ export function watchTools({ lister, providers }: Wiring): void {
 /** A provider that throws here is a secondary failure. */
 export function unwatchTools({ lister, settings }: Wiring): void {
   for (const error of lister.close()) {
-    const errorKind = errorCategory(error);
-    settings.onSecondaryFailure({ stage: "tools", operation: "stop listening", errorCategory: errorKind });
+    const where = { stage: "tools", operation: "stop listening" };
+    settings.onSecondaryFailure({ ...where, errorCategory: errorCategory(error) });
   }
 }
 

@@ -9,6 +9,7 @@ export type Limits = {
   readonly maxToolResultBytes: number;
   readonly hookTimeoutMs: number;
   readonly listenerTimeoutMs: number;
+  /** One call of a store, and one listing of a provider's tools outside a turn. */
   readonly storeTimeoutMs: number;
   /** How long a lease holds without a heartbeat (S2). */
   readonly turnLeaseMs: number;

@@ -25,12 +25,13 @@ export type TurnOptions = {
   readonly observers?: readonly Observer[] | undefined;
   /** Added to the agent's; a name already taken fails the turn. */
   readonly tools?: readonly ToolProvider[] | undefined;
+  /** Laid over the agent's; a field that is `undefined` leaves the agent's. */
   readonly config?: AgentConfig | undefined;
   /** Takes a session over at once from a turn that seems to be alive elsewhere (S2). */
   readonly takeOver?: boolean | undefined;
   /** Lets a turn run on a session that was redirected (S5). */
   readonly fork?: boolean | undefined;
-  /** For durable callers: the id, start time (epoch milliseconds) and scope of the turn. */
+  /** For durable callers: the id, start time (epoch milliseconds) and scope of the turn, which serves no other meanwhile. */
   readonly turnId?: string | undefined;
   readonly startedAt?: number | undefined;
   readonly stepScope?: StepScope | undefined;
@@ -78,7 +79,7 @@ export interface AgentApi {
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
   /** For turns that start from now on: another port, or another model name for the same port. */
   setModel(model: ModelPort | string): void;
-  /** The tools as listed now. */
+  /** The tools as listed now; each provider may take `storeTimeoutMs`. */
   tools(): Promise<readonly ToolDef[]>;
   readonly memory: MemoryAccess;
   readonly commands: CommandAccess;

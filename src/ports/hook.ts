@@ -72,7 +72,7 @@ export type OnFailure = {
  * call is bounded by `hookTimeoutMs`. What a throw means is in the stage table.
  */
 export interface PipelineHook {
-  /** Needed for `before` and `after`, for durable turns, and in reports. */
+  /** Needed for `before` and `after`, for durable turns, and in reports. No other hook of the agent or the turn may have it. */
   readonly name?: string;
   /** The stages it wants; absent, all of them. */
   readonly stages?: readonly StageKind[];
