@@ -143,6 +143,8 @@ function continued(calls: readonly PartialCall[], { index, id, name, argumentsDe
   if (last?.id === undefined || !id || id === last.id) return last;
   const known = calls.find((call) => call.index === index && call.id === id);
   if (known !== undefined || name || !argumentsDelta) return known;
+  // Only a piece that could begin arguments is worth looking at all that came before.
+  if (!argumentsDelta.trimStart().startsWith("{")) return last;
   return parseArguments(last.arguments).ok ? undefined : last;
 }
 
