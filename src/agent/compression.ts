@@ -1,14 +1,17 @@
-import { Defect, errorCategory } from "../domain/errors.js";
 import { estimateAll } from "../domain/estimate.js";
 import type { AgentMessage } from "../domain/message.js";
-import type { CompressAction, CompressContext, Compressor } from "../ports/compressor.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { unreachable } from "../domain/unreachable.js";
+import type { CompressContext, Compressor } from "../ports/compressor.js";
+import { type DecodedAction, decodeAction } from "./compress-action.js";
 import { checkedReplacement, checkedView } from "./context-check.js";
 import { redirect } from "./redirect.js";
 import type { TurnRun } from "./turn-run.js";
 
 /**
  * The conversation after compression (C1): each compressor is asked in turn, the first action that is not `none` and passes the
- * check wins. `messages` is what a hook made of the conversation, if one did.
+ * check wins. One that does not pass, and an answer that is no action, is dropped: that is a secondary failure, `refused` or the
+ * `TypeError` of decoding it, and its compressor is not asked again in this turn. `messages` is what hooks made of the conversation.
  */
 export async function compressContext(
   run: TurnRun,
@@ -25,14 +28,18 @@ export async function compressContext(
       estimate,
       reason,
     });
-    if (action.type === "none") continue;
-    const done = await carryOut(run, action, current, estimate, nameOf(compressor, position));
+    if (action?.type === "none") continue;
+    const by = nameOf(compressor, position);
+    const done = action === undefined ? undefined : await carryOut(run, action, current, estimate, by);
     if (done !== undefined) return done;
+    const errorCategory = action === undefined ? "TypeError" : "refused";
+    run.secondary({ stage: "compress", operation: safeLabel(by), errorCategory });
     run.idleCompressors.push(compressor);
   }
   return messages ?? run.conversation.view();
 }
 
+/** Nothing for an answer that is no action. */
 async function ask(
   run: TurnRun,
   compressor: Compressor,
@@ -42,7 +49,7 @@ async function ask(
     readonly estimate: number;
     readonly reason: CompressContext["reason"];
   },
-): Promise<CompressAction> {
+): Promise<DecodedAction | undefined> {
   const { current, estimate, reason } = asked;
   const { sessionId, signal, round } = run;
   const usage = run.assistantMessage?.usage;
@@ -52,39 +59,45 @@ async function ask(
     compressor.compress([...current], context),
   );
   if (!outcome.ok) throw outcome.error;
-  return outcome.value;
+  try {
+    return decodeAction(outcome.value, run.stamp);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
 }
 
 function nameOf(compressor: Compressor, position: number): string {
   return compressor.name ?? `compressor-${position}`;
 }
 
-/** Nothing when the action does not pass the check; then it is dropped, and that is reported. */
+/** The request that an action makes, when it is carried out; nothing when it does not pass the check. */
 async function carryOut(
   run: TurnRun,
-  action: Exclude<CompressAction, { type: "none" }>,
+  action: Exclude<DecodedAction, { type: "none" }>,
   current: readonly AgentMessage[],
   estimate: number,
   by: string,
 ): Promise<readonly AgentMessage[] | undefined> {
-  try {
-    const proposed = action.messages.map(run.stamp);
-    if (action.type === "view") return checkedView(current, proposed, estimate);
-    if (action.type === "newThread") {
-      const view = checkedView(current, proposed, estimate);
-      return view === undefined ? undefined : await redirect(run, action, view);
+  const { messages } = action;
+  switch (action.type) {
+    case "view":
+      return checkedView(current, messages, estimate);
+    case "newThread": {
+      const view = checkedView(current, messages, estimate);
+      return view === undefined ? undefined : redirect(run, action, view);
     }
-    const { conversation } = run;
-    const standing = { estimate, stored: conversation.stored(), record: conversation.compaction };
-    const replacement = checkedReplacement(current, proposed, action.upTo, standing);
-    if (replacement === undefined) return undefined;
-    const { record, view } = replacement;
-    await run.writer.add([], { compaction: record });
-    run.bus.publish("contextReplaced", { before: current.length, after: view.length, by });
-    return view;
-  } catch (error) {
-    if (Defect.is(error) || !(error instanceof TypeError)) throw error;
-    run.secondary({ stage: "compress", operation: by, errorCategory: errorCategory(error) });
-    return undefined;
+    case "replace": {
+      const { conversation } = run;
+      const standing = { estimate, stored: conversation.stored(), record: conversation.compaction };
+      const replacement = checkedReplacement(current, messages, action.upTo, standing);
+      if (replacement === undefined) return undefined;
+      const { record, view } = replacement;
+      await run.writer.add([], { compaction: record });
+      run.bus.publish("contextReplaced", { before: current.length, after: view.length, by });
+      return view;
+    }
+    default:
+      return unreachable(action);
   }
 }

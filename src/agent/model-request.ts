@@ -4,9 +4,9 @@ import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, Message } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
 import type { Awaitable } from "../ports/awaitable.js";
-import type { StageOf } from "../domain/stage.js";
 import type { ToolDef } from "../domain/tool.js";
 import { compressContext } from "./compression.js";
+import { givenContext, sendable } from "./hook-messages.js";
 import { type Settings, withoutCustom } from "./settings.js";
 import type { HookEntry } from "./hook-index.js";
 import type { TurnRun } from "./turn-run.js";
@@ -41,22 +41,9 @@ async function madeContext(run: TurnRun): Promise<RoundContext | Ended> {
     const passed = await run.stages.forward({ kind: "beforeContext", messages: run.conversation.view() });
     const ended = endedBy(passed);
     if (ended !== undefined) return ended;
-    const stage: StageOf<"beforeContext"> & { readonly persist?: boolean } = passed.stage;
-    messages = stage.messages;
-    if (stage.persist === true) {
-      await storeContext(run, messages);
-      messages = undefined;
-    }
+    messages = await givenContext(run, passed);
   }
   return { messages: await compressContext(run, messages, "before-model"), plain: false };
-}
-
-async function storeContext(run: TurnRun, messages: readonly AgentMessage[]): Promise<void> {
-  const before = run.conversation.view();
-  const upTo = run.conversation.last();
-  if (upTo === undefined) return;
-  await run.writer.add([], { compaction: { upTo: upTo.id, messages } });
-  run.bus.publish("contextReplaced", { before: before.length, after: messages.length, by: "beforeContext" });
 }
 
 /** Puts the system prompt in front, projects, and asks `beforeModel`. Throws `ModelError("request-build")` for what fails on the way. */
@@ -74,19 +61,32 @@ export async function prepareRequest(
   const { options } = run.wiring.settings;
   const tools = run.table.defs;
   if (!run.stages.has("beforeModel")) {
+    checkNotEmpty(run, messages);
     return { messages, tools, options, requestContext: undefined, entered: 0 };
   }
   const passed = await run.stages.forward({ kind: "beforeModel", messages, tools, options }, { attempt });
   const ended = endedBy(passed);
   if (ended !== undefined) return ended;
-  const { stage, entered } = passed;
+  const { stage, entered, messagesBy } = passed;
+  const given = messagesBy === undefined ? stage.messages : checkedRequest(stage.messages, messagesBy);
+  checkNotEmpty(run, given);
   return {
-    messages: stage.messages,
+    messages: given,
     tools: stage.tools,
     options: stage.options,
     requestContext: stage.requestContext,
     entered,
   };
+}
+
+/** Custom messages alone, or results without a call, leave nothing to send. */
+function checkNotEmpty(run: TurnRun, messages: readonly Message[]): void {
+  if (messages.some((message) => message.id !== `${run.turnId}.system`)) return;
+  throw new ModelError("request-build", "the request would hold nothing to answer");
+}
+
+function checkedRequest(messages: readonly Message[], by: HookEntry): readonly Message[] {
+  return withoutCustom(sendable(messages, undefined, { by, kind: "beforeModel" }));
 }
 
 async function systemMessages(
@@ -100,6 +100,7 @@ async function systemMessages(
     const name = `system#${round}.${attempt - 1}`;
     const outcome = await run.scope.step(name, async () => system({ sessionId, turnId, round, signal }));
     if (!outcome.ok) throw buildError("the system prompt", outcome.error);
+    if (typeof outcome.value !== "string") throw new ModelError("request-build", "the system prompt is no text");
     run.system = outcome.value;
   }
   if (run.system === "") return [];

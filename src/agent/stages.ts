@@ -34,6 +34,8 @@ export type Passed<K extends StageKind> = {
   readonly stage: StageOf<K>;
   readonly outcome?: StageOutcome;
   readonly by?: HookEntry;
+  /** Who gave the stage its messages last, if a hook did. */
+  readonly messagesBy?: HookEntry | undefined;
   readonly entered: number;
 };
 
@@ -56,6 +58,7 @@ export class Stages {
   async forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Promise<Passed<K>> {
     const entries = this.#index[stage.kind];
     let current = stage;
+    let messagesBy: HookEntry | undefined;
     for (let i = 0; i < entries.length; i++) {
       const entry = entries[i] as HookEntry;
       try {
@@ -64,12 +67,13 @@ export class Stages {
         if (given === undefined) continue;
         if (given.kind !== "next") return { stage: current, outcome: given, by: entry, entered: i + 1 };
         current = this.#patched(entry, current, given.patch);
+        if ("messages" in given.patch && given.patch.messages !== undefined) messagesBy = entry;
       } catch (error) {
         if (error instanceof HookFailure) error.entered = i + 1;
         throw error;
       }
     }
-    return { stage: current, entered: entries.length };
+    return { stage: current, messagesBy, entered: entries.length };
   }
 
   /**

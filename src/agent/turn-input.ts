@@ -1,7 +1,6 @@
 import { adopt } from "../domain/adopt.js";
-import { toContent } from "../domain/content.js";
-import { AgentError } from "../domain/errors.js";
-import { type AgentMessage, type MessageInput, userMessage } from "../domain/message.js";
+import { type Content, toContent } from "../domain/content.js";
+import { type AgentMessage, type AssistantPart, type MessageInput, userMessage } from "../domain/message.js";
 import { stampMessage } from "../domain/stamp-message.js";
 import type { TurnInput } from "../ports/agent-api.js";
 import { invalidInput } from "./invalid-input.js";
@@ -12,15 +11,18 @@ const INPUT_ROLES: ReadonlySet<string> = new Set(["user", "system", "assistant"]
 export function turnInput(input: TurnInput): readonly MessageInput[] {
   const list: readonly MessageInput[] =
     typeof input === "string" ? [userMessage(input)] : isList(input) ? input : [input];
-  let messages: MessageInput[];
   try {
-    messages = list.map(checked);
+    return checkedInput(list, "input");
   } catch (error) {
     throw invalidInput(error);
   }
-  if (!messages.some(hasContent)) throw new AgentError("invalid-input", "the input has no content");
-  const last = messages.at(-1);
-  if (last?.role === "assistant") throw new AgentError("invalid-input", "the input ends with a reply of the assistant");
+}
+
+/** The same for a list, whoever gave it. Throws a TypeError that names the place. */
+export function checkedInput(list: readonly MessageInput[], place: string): readonly MessageInput[] {
+  const messages = list.map((message, index) => checked(message, `${place}[${index}]`));
+  if (!messages.some(hasContent)) throw new TypeError(`the ${place} has no content`);
+  if (messages.at(-1)?.role === "assistant") throw new TypeError(`the ${place} ends with a reply of the assistant`);
   return messages;
 }
 
@@ -29,8 +31,7 @@ function isList(input: Exclude<TurnInput, string>): input is readonly MessageInp
 }
 
 /** Shape and roles are checked by stamping a copy; the id is given when the turn adds the message. */
-function checked(message: MessageInput, index: number): MessageInput {
-  const place = `input[${index}]`;
+function checked(message: MessageInput, place: string): MessageInput {
   const { id: _id, at: _at, ...body } = stampMessage(message, "", 0, place) as AgentMessage & Record<string, unknown>;
   checkNoCalls(message, place);
   return adopt(body, place) as MessageInput;
@@ -54,8 +55,15 @@ export function checkNoCalls(message: MessageInput | AgentMessage, place: string
   throw new TypeError(`${place} holds tool calls or a result; these are added by turns only`);
 }
 
+/** A part of another type is kept and never sent. */
+const CONTENT_TYPES: ReadonlySet<string> = new Set(["text", "image", "file", "reasoning", "toolCall"]);
+
+function isEmpty(part: Content | AssistantPart): boolean {
+  return part.type === "text" && part.text === "";
+}
+
 function hasContent(message: MessageInput): boolean {
   if (!INPUT_ROLES.has(message.role)) return true;
-  if (message.role === "assistant") return message.parts.length > 0;
-  return toContent(message.content).some((part) => part.type !== "text" || part.text !== "");
+  if (message.role === "assistant") return message.parts.some((part) => CONTENT_TYPES.has(part.type) && !isEmpty(part));
+  return toContent(message.content).some((part) => CONTENT_TYPES.has(part.type) && !isEmpty(part));
 }

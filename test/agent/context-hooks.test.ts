@@ -73,7 +73,7 @@ test("compressors see what a hook made of the context, and it holds for every ro
   expect(await stored(t)).toEqual([...linesOf(history), "user hi", "calls c1", "c1 = a secret", "assistant done"]);
 });
 
-test("a context that a hook keeps is stored as a record, and compressed like any other (C1)", async () => {
+test("a context that a hook keeps is stored as a record, checked like a compressor's: the last exchange stays (C1)", async () => {
   const hook = hookAt("beforeContext", ({ messages }, context) =>
     messages.length > 3
       ? context.next({ messages: [userMessage("kept"), ...messages.slice(-1)], persist: true })
@@ -82,9 +82,9 @@ test("a context that a hook keeps is stored as a record, and compressed like any
   await using t = await testAgent({ script: [stopResponse("one"), stopResponse("two")], hooks: [hook] });
   t.sessions.seed("s", { messages: history });
   await t.agent.runTurn("hi", "s");
-  expect(sent(t)).toEqual(["user kept", "user hi"]);
+  expect(sent(t)).toEqual(["user kept", "assistant your secret", "user hi"]);
   expect(await stored(t)).toEqual([...linesOf(history), "user hi", "assistant one"]);
-  expect(t.observer.ofType("contextReplaced")).toMatchObject([{ before: 5, after: 2, by: "beforeContext" }]);
+  expect(t.observer.ofType("contextReplaced")).toMatchObject([{ before: 5, after: 3, by: "beforeContext" }]);
   await t.agent.runTurn("more", "s");
   expect(sent(t)[0]).toBe("user kept");
 });
