@@ -4,6 +4,7 @@ import type { EventListener, TurnHandle } from "../ports/agent-api.js";
 import { EventLog } from "./event-log.js";
 import { EventReader } from "./event-reader.js";
 import type { EventBus } from "./observers.js";
+import { ToldText } from "./told-text.js";
 import type { TurnControl } from "./turn-control.js";
 
 /** A turn with everything a person or program needs to follow and end it. It starts in the next microtask (T8). */
@@ -55,17 +56,12 @@ export class RunningTurn implements TurnHandle {
   }
 
   async *text(): AsyncIterable<string> {
+    let told = new ToldText();
     for await (const event of this) {
-      if (event.type === "streamChunk" && event.chunk.type === "textDelta") yield event.chunk.text;
-      if (event.type === "modelResponse" && !this.#streamed(event.message.id)) {
-        for (const part of event.message.parts) if (part.type === "text") yield part.text;
-      }
+      const piece = told.more(event);
+      if (piece !== "") yield piece;
+      if (event.type === "modelResponse") told = new ToldText();
     }
-  }
-
-  /** Whether the text of a reply came as chunks. */
-  #streamed(messageId: string): boolean {
-    return this.#history.waiting().some((event) => event.type === "streamChunk" && event.messageId === messageId);
   }
 
   #end(): void {

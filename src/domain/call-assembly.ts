@@ -30,8 +30,8 @@ export class CallAssembly {
   push(chunk: ToolCallDelta): CallBlock | undefined {
     const id = chunk.id === "" ? undefined : chunk.id;
     const name = chunk.name === "" ? undefined : chunk.name;
-    const piece = chunk.argumentsDelta ?? "";
-    const known = this.#findCall(chunk.index, id, name, piece);
+    const known = this.#findCall(chunk.index, id, name, chunk.argumentsDelta ?? "");
+    const piece = known !== undefined && isRepeat(known, id, chunk.argumentsDelta) ? "" : (chunk.argumentsDelta ?? "");
     const call = known ?? this.#openCall(chunk.index);
     this.#call = call;
     if (call.id === undefined && id !== undefined) {
@@ -59,11 +59,10 @@ export class CallAssembly {
     }
     if (id !== undefined && call.id !== undefined && call.id !== id) {
       const known = this.#callOf.get(id);
-      // Some servers make up an id for every delta: more arguments for arguments that are not complete are no new call.
-      if (known?.index !== index) return name === undefined && piece !== "" && !isComplete(call) ? call : undefined;
+      if (known?.index !== index) return goesOn(call, name, piece) ? call : undefined;
       call = known;
     }
-    return name !== undefined && opensAnother(call, name, piece) ? undefined : call;
+    return name !== undefined && opensAnother(call, id, name, piece) ? undefined : call;
   }
 
   #openCall(index: number): CallBlock {
@@ -82,15 +81,39 @@ export class CallAssembly {
   }
 }
 
+/** Some servers make up an id for every delta, with the name or without: more of arguments that are not complete is no new call. */
+function goesOn(call: CallBlock, name: string | undefined, piece: string): boolean {
+  const isMore = name === undefined || (name === call.name && call.raw !== "" && !startsObject(piece));
+  return isMore && piece !== "" && !isComplete(call);
+}
+
 /** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
-function opensAnother(call: CallBlock, name: string, piece: string): boolean {
-  return (name !== call.name || piece.trimStart().startsWith("{")) && isComplete(call);
+function opensAnother(call: CallBlock, id: string | undefined, name: string, piece: string): boolean {
+  const sameCall = id !== undefined && id === call.id && name === call.name;
+  if (sameCall && (piece === call.raw || PLACEHOLDER_ONLY.test(call.raw))) return false;
+  return (name !== call.name || startsObject(piece)) && isComplete(call);
+}
+
+/** Some servers end a call by sending all of it once more. */
+function isRepeat(call: CallBlock, id: string | undefined, piece: string | undefined): boolean {
+  return id !== undefined && id === call.id && piece === call.raw && isComplete(call);
+}
+
+function startsObject(piece: string): boolean {
+  return piece.trimStart().startsWith("{");
 }
 
 function isComplete(call: CallBlock): boolean {
   if (call.guesses === MAX_GUESSES || !call.tail.trimEnd().endsWith("}")) return false;
   call.guesses += 1;
-  return parseArguments(call.raw).ok;
+  return parseArguments(withoutPlaceholder(call.raw)).ok;
+}
+
+const PLACEHOLDER_ONLY = /^\s*\{\s*\}\s*$/;
+
+/** Some servers send an empty object first, and the arguments after it. */
+function withoutPlaceholder(raw: string): string {
+  return raw.replace(/^\s*\{\s*\}\s*(?=\{)/, "");
 }
 
 /** The call as a part of the reply; without `finish` it is not over, and marked malformed like any broken one. */
@@ -110,7 +133,9 @@ function parseCall(
   if (finish === undefined) return { raw, reason: "the stream has not reached the end of the call" };
   if (name === "") return { raw, reason: "the call has no name" };
   const cut = finish.reason === "length" && raw.trim() === "";
-  const parsed = cut ? ({ ok: false, reason: "the arguments were cut off" } as const) : parseArguments(raw);
+  const parsed = cut
+    ? ({ ok: false, reason: "the arguments were cut off" } as const)
+    : parseArguments(withoutPlaceholder(raw));
   if (!parsed.ok) return { raw, reason: parsed.reason };
   return parsed.raw === undefined ? { arguments: parsed.value } : { arguments: parsed.value, raw: parsed.raw };
 }

@@ -8,7 +8,10 @@ function significance(token: string): string {
   const [mantissa = "", exponent = "0"] = token.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
   const digits = `${whole}${fraction}`.replace(/^0+/, "");
-  const trimmed = digits.replace(/0+$/, "");
+  let end = digits.length;
+  // A pattern for the zeros at the end would begin again at every other zero.
+  while (digits.charAt(end - 1) === "0") end -= 1;
+  const trimmed = digits.slice(0, end);
   if (trimmed === "") return "0";
   const power = Number(exponent) - fraction.length + (digits.length - trimmed.length);
   return `${token.startsWith("-") ? "-" : ""}${trimmed}e${power}`;

@@ -27,24 +27,35 @@ function decode(value: unknown): ToolResult {
   return exact ? okResult([], { structured: json }) : okResult(textOf(json));
 }
 
-type ResultShape = JsonObject & { readonly content: string | readonly Json[] };
-
-/** A result says `isError`, or holds nothing but a result's fields with parts as content. Other objects with a `content` are data. */
-function isResult(json: Json): json is ResultShape {
+/**
+ * A result says `isError`, or holds nothing but a result's fields with parts as content. Other objects with a `content` are data. What
+ * says `isError: true` is an error result whatever else it holds.
+ */
+function isResult(json: Json): json is JsonObject {
   if (!isJsonObject(json)) return false;
-  const content = json["content"];
-  if (typeof json["isError"] === "boolean") return typeof content === "string" || Array.isArray(content);
+  const { content, isError: failed } = json;
+  if (failed === true) return true;
+  if (failed === false) return typeof content === "string" || Array.isArray(content);
   if (!Array.isArray(content) || content.length === 0) return false;
   return content.every(isPart) && Object.keys(json).every((key) => RESULT_KEYS.has(key));
 }
 
 const RESULT_KEYS: ReadonlySet<string> = new Set(["content", "structured", "details", "isError", "terminate"]);
 
-function decodeResult(json: ResultShape): ToolResult {
-  const { content, structured, details, isError: failed, terminate } = json;
-  const parts = typeof content === "string" ? textParts(content) : content.flatMap(decodePart);
+function decodeResult(json: JsonObject): ToolResult {
+  const { structured, details, isError: failed, terminate } = json;
+  const parts = decodeContent(json);
   const extras = { structured, details, ...(terminate === true ? { terminate } : undefined) };
   return failed === true ? errorResult(parts, extras) : okResult(parts, extras);
+}
+
+/** Without a content that can be read, the model is told the fields a result has no place for. */
+function decodeContent(json: JsonObject): readonly Content[] {
+  const { content } = json;
+  if (typeof content === "string") return textParts(content);
+  if (Array.isArray(content)) return content.flatMap(decodePart);
+  const rest = Object.entries(json).filter(([key]) => (key === "content" ? content !== null : !RESULT_KEYS.has(key)));
+  return rest.length === 0 ? [] : textParts(textOf(Object.fromEntries(rest)));
 }
 
 function textParts(text: string): readonly Content[] {

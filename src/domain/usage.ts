@@ -19,16 +19,23 @@ const USAGE_KEYS = [
   "reasoningTokens",
 ] as const satisfies readonly (keyof Usage)[];
 
-/** Field by field sum; a field unknown on both sides stays unknown, one unknown on one side counts as what the other knows. */
+/**
+ * Field by field sum; a field unknown on both sides stays unknown, one unknown on one side counts as what the other knows. A count that
+ * is not finite is unknown, and no sum exceeds `Number.MAX_SAFE_INTEGER`.
+ */
 export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage {
-  if (a === undefined || b === undefined) return a ?? b ?? {};
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {};
   for (const key of USAGE_KEYS) {
-    const left = a[key];
-    const right = b[key];
-    if (left !== undefined || right !== undefined) sum[key] = (left ?? 0) + (right ?? 0);
+    const left = finite(a?.[key]);
+    const right = finite(b?.[key]);
+    if (left === undefined && right === undefined) continue;
+    sum[key] = Math.min((left ?? 0) + (right ?? 0), Number.MAX_SAFE_INTEGER);
   }
   return sum;
+}
+
+function finite(count: number | undefined): number | undefined {
+  return Number.isFinite(count) ? count : undefined;
 }
 
 /** Later defined fields replace earlier ones: providers report usage cumulatively within one call. */
@@ -44,7 +51,22 @@ export function decodeUsage(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return usage;
   for (const key of USAGE_KEYS) {
     const count: unknown = Reflect.get(value, key);
-    if (typeof count === "number" && Number.isFinite(count) && count >= 0) usage[key] = count;
+    if (isCount(count)) usage[key] = count;
   }
   return usage;
+}
+
+/** Whether every field that is there is a count. */
+export function isUsage(value: unknown): value is Usage {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  for (const key of USAGE_KEYS) {
+    const count: unknown = Reflect.get(value, key);
+    if (count !== undefined && !isCount(count)) return false;
+  }
+  return true;
+}
+
+/** A sum of such stays a number that is exact as long as anybody counts. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

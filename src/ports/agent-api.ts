@@ -47,7 +47,11 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>;
   /** A listener that comes later first gets what it missed. Returns how to stop. */
   subscribe(listener: EventListener): () => void;
-  /** The text pieces only; a `reset` is not told here, so follow the events where a model may retry. The same rules as for events. */
+  /**
+   * Text only, each piece as it comes; what was given is never taken back. So after a `reset` (a retry, a rewriting hook) of a reply of
+   * which text was given, no more of it comes before it is whole; then comes its rest if it begins with what was given, else nothing.
+   * A reply that ends in failure or abort gives no rest. Follow the events where the exact text counts. The same rules as for events.
+   */
   text(): AsyncIterable<string>;
   /** Ends the turn as `aborted`; repeated or late calls do nothing. */
   abort(reason?: string): void;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defineHook } from "../../src/adapters/hooks/define-hook.js";
 import { ModelError } from "../../src/domain/errors.js";
 import type { TurnEvent } from "../../src/domain/event.js";
 import type { StreamChunk } from "../../src/domain/stream-chunk.js";
@@ -10,6 +11,7 @@ import {
   testAgent,
   textStream,
   toolCallResponse,
+  toolCallStream,
   toolOutcome,
 } from "../../src/testkit/index.js";
 
@@ -81,6 +83,41 @@ test("text comes also from a reply that was not streamed, once (T6)", async () =
   const script = [toolCallResponse("weather", "c1"), stopResponse("done")];
   await using t = await testAgent({ script, tools: { weather: toolOutcome.ok() } });
   expect(await all(t.agent.startTurn("hi", "s").text())).toEqual(["done"]);
+});
+
+test.each<[string, string, string, readonly string[]]>([
+  ["the rest of a reply that begins like what was shown", "First, ", "First, boil", ["First, ", "boil"]],
+  ["no more of a reply that begins otherwise", "First, ", "Then boil", ["First, "]],
+  ["each piece at once where nothing was shown", "", "First, boil", ["Firs", "t, b", "oil"]],
+])("after a reset, text gives %s, and then goes on (T6)", async (_, shown, text, told) => {
+  const voided: StreamChunk[] = [
+    { type: "textDelta", text: shown },
+    { type: "reset", reason: "retry" },
+  ];
+  const calling = [...textStream(text, 3).slice(0, -1), ...toolCallStream("weather", "c1")];
+  await using t = await testAgent({
+    script: [modelStep.stream([...voided, ...calling]), modelStep.stream(textStream("done", 2))],
+    tools: { weather: toolOutcome.ok() },
+  });
+  expect(await all(t.agent.startTurn("hi", "s").text())).toEqual([...told, "do", "ne"]);
+});
+
+test("text never takes back what a hook rewrites, and adds only what extends it (T6)", async () => {
+  const rewriting = (text: string) =>
+    defineHook("rewrite", {
+      afterModel: (stage, context) =>
+        context.next({ response: { ...stage.response, parts: [{ type: "text", text }] } }),
+    });
+  for (const [text, told] of [
+    ["the key is [gone]", ["the key is 42"]],
+    ["the key is 42.", ["the key is 42", "."]],
+  ] as const) {
+    await using t = await testAgent({
+      script: [modelStep.stream(textStream("the key is 42", 1))],
+      hooks: [rewriting(text)],
+    });
+    expect(await all(t.agent.startTurn("hi", "s").text())).toEqual(told);
+  }
 });
 
 test("leaving a reader ends the reading, not the turn (T8)", async () => {

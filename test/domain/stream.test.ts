@@ -119,6 +119,32 @@ describe("a tool call in a stream", () => {
     ]);
   });
 
+  it("is told once where the last delta repeats it whole", () => {
+    const again = [call(0, "c1", "f", '{"a":1}'), call(0, "c1", "f", '{"a":1}'), call(0, "c1", undefined, '{"a":1}')];
+    expect(calls(...again)).toEqual([["c1", "f", { a: 1 }]]);
+    const pieces = [call(0, "c1", "f", '{"a"'), call(0, undefined, undefined, ":1}")];
+    expect(calls(...pieces, call(0, "c1", "f", '{"a":1}'))).toEqual([["c1", "f", { a: 1 }]]);
+    expect(calls(call(0, "c1", "f", '{"a":1}'), call(0, "c2", "f", '{"a":1}'))).toHaveLength(2);
+  });
+
+  it("may begin with an empty object that holds the place of its arguments", () => {
+    const rest = [call(0, undefined, undefined, '{"a"'), call(0, undefined, undefined, ":1}")];
+    expect(calls(call(0, "c1", "f", "{}"), ...rest)).toEqual([["c1", "f", { a: 1 }]]);
+    expect(calls(call(0, "c1", "f", "{}"), call(0, "c1", "f", '{"a":1}'))).toEqual([["c1", "f", { a: 1 }]]);
+    expect(calls(call(0, "c1", "f", '{}{"a":'))).toEqual([["c1", "f", "the arguments are not valid JSON"]]);
+    expect(calls(call(0, "c1", "f", "{}"), call(0, "c1", "f", "{}"))).toEqual([["c1", "f", {}]]);
+  });
+
+  it("goes on where a server makes up an id for every delta and repeats the name", () => {
+    const pieces = [call(0, "x1", "f", '{"a"'), call(0, "x2", "f", ":1"), call(0, "x3", "f", "}")];
+    expect(calls(...pieces)).toEqual([["x1", "f", { a: 1 }]]);
+    expect(calls(...pieces, call(0, "y", "f", '{"a":2}'))).toEqual([
+      ["x1", "f", { a: 1 }],
+      ["y", "f", { a: 2 }],
+    ]);
+    expect(calls(call(0, "x1", "f", '{"a"'), call(0, "x2", "g", "}"))).toHaveLength(2);
+  });
+
   it("goes on where a server makes up an id for every delta", () => {
     expect(calls(call(0, "x1", "f", '{"a"'), call(0, "x2", undefined, ":1"), call(0, "x3", undefined, "}"))).toEqual([
       ["x1", "f", { a: 1 }],

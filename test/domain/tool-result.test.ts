@@ -75,6 +75,18 @@ describe("normaliseToolReturn", () => {
       errorResult("no", { structured: [1], details: { d: 1 }, terminate: true }),
     ],
     ["a result's content may be text", { content: "x", isError: true }, errorResult("x")],
+    ["isError alone is an error result", { isError: true }, errorResult([])],
+    ["an error result may have null as content", { isError: true, content: null }, errorResult([])],
+    [
+      "an error result keeps fields it has no place for",
+      { isError: true, message: "full", content: { disk: 1 } },
+      errorResult('{"message":"full","content":{"disk":1}}'),
+    ],
+    [
+      "isError that is no true says nothing",
+      { isError: false, a: 1 },
+      okResult([], { structured: { isError: false, a: 1 } }),
+    ],
     ["content alone is a result", { content: [{ type: "text", text: "x" }] }, okResult("x")],
     ["terminate counts only as true", { content: "x", isError: false, terminate: "yes" }, okResult("x")],
     [
