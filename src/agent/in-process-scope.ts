@@ -10,6 +10,8 @@ import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope 
 export const ABORT_GRACE_MS = 500;
 const LATE_MS = 750;
 const SAVE_MS = 950;
+/** Who awaits a turn gets its end, even if nothing else is left to keep the process. */
+const HOLD = { keepAlive: true };
 
 /** Why a step or hook was given up. */
 export class CutOff extends Error {
@@ -22,37 +24,43 @@ export class CutOff extends Error {
 }
 
 /** What a scope may give up. */
-type Cuttable = { readonly keep: boolean; readonly deadline: number; cut(why: CutOff["why"]): void };
+type Cuttable = Bounds & { cut(why: CutOff["why"]): void };
+
+/** `deadline` is infinite where there is none; one that `holds` keeps the process alive. */
+type Bounds = { readonly keep: boolean; readonly deadline: number; readonly holds: boolean };
+
+type Alarm = { readonly at: number; readonly holds: boolean; readonly cancel: () => void };
 
 /** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
 class Waiting<T> {
   readonly keep: boolean;
   readonly deadline: number;
-  readonly #all: Set<Cuttable>;
+  readonly holds: boolean;
+  readonly #over: (entry: Cuttable) => void;
   readonly #resolve: (outcome: Outcome<T>) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(
-    all: Set<Cuttable>,
-    bounds: { readonly keep: boolean; readonly deadline: number },
+    bounds: Bounds,
+    over: (entry: Cuttable) => void,
     resolve: (outcome: Outcome<T>) => void,
     reject: (error: unknown) => void,
   ) {
-    this.#all = all;
+    this.#over = over;
     this.keep = bounds.keep;
     this.deadline = bounds.deadline;
+    this.holds = bounds.holds;
     this.#resolve = resolve;
     this.#reject = reject;
-    all.add(this);
   }
 
   done(value: T): void {
-    this.#all.delete(this);
+    this.#over(this);
     this.#resolve({ ok: true, value });
   }
 
   fail(error: unknown): void {
-    this.#all.delete(this);
+    this.#over(this);
     if (Defect.is(error)) this.#reject(error);
     else this.#resolve({ ok: false, error });
   }
@@ -83,7 +91,7 @@ export class InProcessScope implements StepScope {
   readonly #names: Set<string> | undefined;
   readonly #expected: readonly string[];
   readonly #waiting = new Set<Cuttable>();
-  #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
+  #alarm: Alarm | undefined;
   #grace: (() => void) | undefined;
   #over: "nothing" | "code" | "all" = "nothing";
 
@@ -104,7 +112,7 @@ export class InProcessScope implements StepScope {
     const context: StepContext = { signal: this.#context.signal, attempt: 0, key: name };
     try {
       if (this.#names !== undefined) this.#claim(this.#names, name);
-      return this.#race(run(context), options?.keep === true, this.#deadline(options?.timeoutMs));
+      return this.#race(run(context), this.#bounds(options?.timeoutMs, options));
     } catch (error) {
       return failed(error);
     }
@@ -112,7 +120,7 @@ export class InProcessScope implements StepScope {
 
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>> {
     try {
-      return this.#race(run(), options?.keep === true, this.#deadline(ms));
+      return this.#race(run(), this.#bounds(ms, options));
     } catch (error) {
       return failed(error);
     }
@@ -138,9 +146,9 @@ export class InProcessScope implements StepScope {
       this.#over = over;
       this.#cut((entry) => over === "all" || !entry.keep, "aborted");
     };
-    const grace = this.#runtime.after(ABORT_GRACE_MS, () => giveUp("nothing"));
-    const late = this.#runtime.after(LATE_MS, () => giveUp("code"));
-    const save = this.#runtime.after(SAVE_MS, () => giveUp("all"));
+    const grace = this.#runtime.after(ABORT_GRACE_MS, () => giveUp("nothing"), HOLD);
+    const late = this.#runtime.after(LATE_MS, () => giveUp("code"), HOLD);
+    const save = this.#runtime.after(SAVE_MS, () => giveUp("all"), HOLD);
     this.#grace = () => {
       grace();
       late();
@@ -157,18 +165,22 @@ export class InProcessScope implements StepScope {
     this.#over = "nothing";
   }
 
-  #deadline(ms: number | undefined): number {
-    return ms === undefined ? Number.POSITIVE_INFINITY : this.#runtime.now() + ms;
+  #bounds(ms = Number.POSITIVE_INFINITY, { keep = false, unref = false }: StepOptions = {}): Bounds {
+    const bounded = ms !== Number.POSITIVE_INFINITY;
+    return { keep, deadline: bounded ? this.#runtime.elapsed() + ms : ms, holds: bounded && !unref };
   }
 
-  #race<T>(running: PromiseLike<T>, keep: boolean, deadline: number): Promise<Outcome<T>> {
+  #race<T>(running: PromiseLike<T>, bounds: Bounds): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
-      const waiting = new Waiting<T>(this.#waiting, { keep, deadline }, resolve, reject);
+      const { keep, deadline, holds } = bounds;
+      const waiting = new Waiting<T>(bounds, this.#settled, resolve, reject);
+      this.#waiting.add(waiting);
       running.then(
         (value) => waiting.done(value),
         (error: unknown) => waiting.fail(error),
       );
-      if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline);
+      if (!holds) this.#relax();
+      if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline, holds);
       if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(waiting);
     });
   }
@@ -178,21 +190,50 @@ export class InProcessScope implements StepScope {
   }
 
   #cutSoon(entry: Cuttable): void {
-    this.#runtime.after(0, () => entry.cut("aborted"), { keepAlive: true });
+    this.#runtime.after(0, () => entry.cut("aborted"), HOLD);
+  }
+
+  readonly #settled = (entry: Cuttable): void => {
+    this.#waiting.delete(entry);
+    if (this.#waiting.size > 0) this.#relax();
+  };
+
+  /** An alarm that holds the process goes when only such is left as must not hold it. Between steps it stays, for the next. */
+  #relax(): void {
+    if (this.#alarm?.holds !== true) return;
+    for (const entry of this.#waiting) if (entry.holds) return;
+    this.#alarm.cancel();
+    this.#rearm();
   }
 
   /** One timer serves all deadlines: it is moved only for an earlier one, and set again for what is left when it fires. */
-  #arm(deadline: number): void {
-    if (this.#alarm !== undefined && this.#alarm.at <= deadline) return;
-    this.#alarm?.cancel();
-    const cancel = this.#runtime.after(Math.max(0, deadline - this.#runtime.now()), () => {
+  #arm(deadline: number, holds: boolean): void {
+    const alarm = this.#alarm;
+    if (alarm !== undefined && alarm.at <= deadline && (alarm.holds || !holds)) return;
+    alarm?.cancel();
+    this.#set(Math.min(deadline, alarm?.at ?? deadline), holds || alarm?.holds === true);
+  }
+
+  #rearm(): void {
+    this.#alarm = undefined;
+    let at = Number.POSITIVE_INFINITY;
+    let holds = false;
+    for (const entry of this.#waiting) {
+      at = Math.min(at, entry.deadline);
+      holds ||= entry.holds;
+    }
+    if (at !== Number.POSITIVE_INFINITY) this.#set(at, holds);
+  }
+
+  #set(at: number, holds: boolean): void {
+    const ring = (): void => {
       this.#alarm = undefined;
-      const now = this.#runtime.now();
+      const now = this.#runtime.elapsed();
       this.#cut((entry) => entry.deadline <= now, "timeout");
-      const rest = Math.min(...[...this.#waiting].map((entry) => entry.deadline));
-      if (rest !== Number.POSITIVE_INFINITY) this.#arm(rest);
-    });
-    this.#alarm = { at: deadline, cancel };
+      this.#rearm();
+    };
+    const cancel = this.#runtime.after(Math.max(0, at - this.#runtime.elapsed()), ring, { keepAlive: holds });
+    this.#alarm = { at, holds, cancel };
   }
 
   #claim(names: Set<string>, name: string): void {

@@ -10,6 +10,9 @@ import { SessionLocks } from "./session-locks.js";
 import type { Writer } from "./session-writer.js";
 import { storeError, type Stores } from "./stores.js";
 
+/** Sessions of which something is remembered about a lease; a note that made room costs whoever waits one `turnLeaseMs`. */
+const NOTES = 1_000;
+
 /** A lease as a reader first saw it, by the reader's own clock. */
 type Sighting = { readonly lease: string; readonly since: number };
 
@@ -31,6 +34,7 @@ export class SessionHost {
   readonly #abandoned = new Map<string, string>();
   readonly #beating = new Set<Writer>();
   #heart: (() => void) | undefined;
+  #asking = 0;
 
   constructor(stores: Stores, runtime: Runtime, limits: SessionLimits) {
     this.stores = stores;
@@ -41,9 +45,15 @@ export class SessionHost {
     this.#scope = new InProcessScope({ signal: new AbortController().signal, runtime });
   }
 
-  /** Something outside a turn, within `storeTimeoutMs`. */
-  bounded<T>(run: () => PromiseLike<T>): Promise<Outcome<T>> {
-    return this.#scope.bounded(run, this.#timeoutMs);
+  /** Something outside a turn, within `storeTimeoutMs`. Leaves no timer behind. */
+  async bounded<T>(run: () => PromiseLike<T>): Promise<Outcome<T>> {
+    this.#asking += 1;
+    try {
+      return await this.#scope.bounded(run, this.#timeoutMs);
+    } finally {
+      this.#asking -= 1;
+      if (this.#asking === 0) this.#scope.release();
+    }
   }
 
   /** One call of the stores outside a turn, within `storeTimeoutMs`. Rejects with `AgentError("session")`. */
@@ -84,16 +94,16 @@ export class SessionHost {
       return false;
     }
     const text = JSON.stringify(lease);
-    const now = this.#runtime.now();
+    const now = this.#runtime.elapsed();
     const seen = this.#sightings.get(id);
     if (seen?.lease === text) return now - seen.since < turnLeaseMs;
-    this.#sightings.set(id, { lease: text, since: now });
+    note(this.#sightings, id, { lease: text, since: now });
     return true;
   }
 
   /** Notes that this turn is over, and that its lease may be stored still. */
   abandon(id: string, turnId: string): void {
-    this.#abandoned.set(id, turnId);
+    note(this.#abandoned, id, turnId);
   }
 
   /** Moves this writer's lease regularly until it is released. One timer serves all turns. */
@@ -117,5 +127,16 @@ export class SessionHost {
     this.#heart = undefined;
     for (const writer of this.#beating) writer.beat();
     if (this.#beating.size > 0) this.#heart = this.#runtime.after(this.#beatMs, () => this.#pulse());
+  }
+}
+
+/** Sets a note, the oldest makes room. */
+function note<T>(notes: Map<string, T>, id: string, value: T): void {
+  notes.delete(id);
+  notes.set(id, value);
+  if (notes.size <= NOTES) return;
+  for (const oldest of notes.keys()) {
+    notes.delete(oldest);
+    return;
   }
 }

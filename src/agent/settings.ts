@@ -130,6 +130,12 @@ function limitsOf(config: AgentConfig): Limits {
     if (typeof value !== "number" || Number.isNaN(value) || value < least) {
       throw new CompositionError("invalid-config", `config.${key} is not a number of at least ${least}`);
     }
+    if (key === "turnLeaseMs" && value === Number.POSITIVE_INFINITY) {
+      throw new CompositionError(
+        "invalid-config",
+        "config.turnLeaseMs is not finite: a lease that is dead would hold for ever",
+      );
+    }
     limits[key] = value;
   }
   return limits as Limits;

@@ -2,14 +2,17 @@ import type { Runtime } from "../ports/runtime.js";
 
 const POOL_BYTES = 4096;
 const ID_BYTES = 10;
+/** What `setTimeout` takes; it runs at once what is to wait longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The real clock, random ids and timers. Timers never keep the process alive. */
+/** The real clocks, random ids and timers. */
 export function systemRuntime(): Runtime {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
   let last = 0;
   return {
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     newId() {
       if (used + ID_BYTES > POOL_BYTES) {
         globalThis.crypto.getRandomValues(pool);
@@ -22,8 +25,13 @@ export function systemRuntime(): Runtime {
       return id;
     },
     after(ms, fn, options) {
-      const timer: unknown = setTimeout(fn, ms);
-      if (options?.keepAlive !== true) unref(timer);
+      let timer: unknown;
+      const wait = (left: number): void => {
+        const rest = left - LONGEST_TIMER_MS;
+        timer = rest > 0 ? setTimeout(() => wait(rest), LONGEST_TIMER_MS) : setTimeout(fn, left);
+        if (options?.keepAlive !== true) unref(timer);
+      };
+      if (ms !== Number.POSITIVE_INFINITY) wait(ms);
       return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
     },
   };

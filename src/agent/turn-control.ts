@@ -1,3 +1,4 @@
+import { safeLabel } from "../domain/safe-label.js";
 import type { StepScope } from "../ports/step-scope.js";
 
 /** Ends a turn from outside: by an abort, or because a write failed. Both abort the turn's signal; only the first counts. */
@@ -52,9 +53,15 @@ export function followSignal(control: TurnControl, signal: AbortSignal): () => v
   return () => signal.removeEventListener("abort", onAbort);
 }
 
-/** A text for a reason that may be anything; never the caller's own object. */
+/** A text for a reason that may be anything, and may throw where it is read; never the caller's own object. */
 function reasonOf(signal: AbortSignal): string {
-  const reason: unknown = signal.reason;
-  if (typeof reason === "string") return reason;
-  return reason instanceof Error && reason.name !== "AbortError" ? reason.message : "aborted";
+  try {
+    const reason: unknown = signal.reason;
+    if (typeof reason === "string") return safeLabel(reason);
+    if (!(reason instanceof Error) || reason.name === "AbortError") return "aborted";
+    const message: unknown = reason.message;
+    return typeof message === "string" ? safeLabel(message) : "aborted";
+  } catch {
+    return "aborted";
+  }
 }

@@ -26,7 +26,8 @@ const reactions = (): Promise<void> =>
 
 /** Virtual clock, timers and counting ids. Two runtimes give the same ids in the same order; ids have the form of a UUIDv7 and sort as they were made. */
 export function testRuntime(options: { readonly startAt?: number | undefined } = {}): TestRuntime {
-  let now = options.startAt ?? TEST_START;
+  const start = options.startAt ?? TEST_START;
+  let now = start;
   let count = 0;
   // Insertion order breaks ties between timers of one moment.
   const timers = new Set<Timer>();
@@ -39,6 +40,7 @@ export function testRuntime(options: { readonly startAt?: number | undefined } =
 
   return {
     now: () => now,
+    elapsed: () => now - start,
     newId: () => testId(now, count++),
     after(ms, fn) {
       const timer: Timer = { at: now + Math.max(0, ms), fn };

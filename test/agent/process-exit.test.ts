@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryDirectory } from "../adapters/sessions/sqlite-fixture.js";
+
+const directory = temporaryDirectory();
+const program = join(directory.path, "exit.mjs");
+
+beforeAll(async () => {
+  const source = fileURLToPath(new URL("process-exit-program.ts", import.meta.url));
+  await build({ entryPoints: [source], outfile: program, bundle: true, platform: "node", format: "esm" });
+});
+afterAll(() => directory[Symbol.dispose]());
+
+type Ended = { readonly code: unknown; readonly printed: string; readonly leftMs: number };
+
+/** How long a process lives on after its last word, beside how it ended. */
+async function ending(name: string): Promise<Ended> {
+  const child = spawn(process.execPath, [program, name], { stdio: ["inherit", "ignore", "pipe"] });
+  let printed = "";
+  let spoke = performance.now();
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed += chunk.toString();
+    spoke = performance.now();
+  });
+  const [code] = (await once(child, "close")) as [unknown];
+  return { code, printed: printed.trim(), leftMs: performance.now() - spoke };
+}
+
+test.each([
+  ["a shut-down while a model hangs (A2)", "shutdown", "aborted"],
+  ["an abort while a model hangs (L5)", "abort", "aborted"],
+  ["a hook that outlasts its time (A4)", "hook", "completed"],
+  ["a store that outlasts its time (S1)", "store", "AgentError: AgentError(session): could not append to session s"],
+  ["a listener that outlasts its time (T7)", "listener", "completed"],
+  [
+    "a message appended to a store that outlasts its time",
+    "append",
+    "AgentError: AgentError(session): could not append to session s",
+  ],
+])("a process lives until what it awaits has ended: %s", { timeout: 60_000 }, async (_, name, expected) => {
+  expect(await ending(name)).toMatchObject({ code: 0, printed: expected });
+});
+
+test("a turn that is over leaves no timer that keeps a process", { timeout: 60_000 }, async () => {
+  const { leftMs, ...ended } = await ending("finished");
+  expect(ended).toEqual({ code: 0, printed: "completed" });
+  // The shortest of its timers would have kept the process for 10 s.
+  expect(leftMs).toBeLessThan(5_000);
+});
