@@ -4,7 +4,7 @@ import { type AssistantMessage, type AssistantPart, type StoppedBy, toolCallsOf 
 import type { ModelResponse } from "../domain/model.js";
 import type { ModelPhase, StageOf } from "../domain/stage.js";
 import { type Turn, withEnding, withModelCall, withReply } from "../domain/turn.js";
-import type { Usage } from "../domain/usage.js";
+import { decodeUsage, type Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
 import type { HookEntry } from "./hook-index.js";
 import { CutOff } from "./in-process-scope.js";
@@ -86,7 +86,8 @@ async function tryOnce(run: TurnRun, call: ModelCall, context: RoundContext, att
 /** What an attempt is known to have used, one that failed included. */
 function usageOf(attempt: Exclude<Attempt, { type: "ended" }>): Usage | undefined {
   if (attempt.type === "replied") return attempt.response.usage;
-  return attempt.type === "failed" ? attempt.error.usage : undefined;
+  if (attempt.type !== "failed" || attempt.error.usage === undefined) return undefined;
+  return decodeUsage(attempt.error.usage);
 }
 
 /** A port's own error as it is; anything else that escaped it, with the original as cause. */

@@ -1,10 +1,10 @@
-import { adopt, isAdopted } from "../domain/adopt.js";
+import { adopt } from "../domain/adopt.js";
 import { estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
 import type { Compaction, LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
-import { stampMessage } from "../domain/stamp-message.js";
+import { stampStored } from "../domain/stamp-message.js";
 import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
 
 /** Where a session stands: how many messages, and the id of the last. */
@@ -49,7 +49,9 @@ export class Conversation {
   take(loaded: LoadedSession): void {
     const { from = 0, revision } = loaded;
     if (from > this.#stored.length) throw new TypeError(`the messages before ${from} are missing`);
-    const messages = loaded.messages.map((message, index) => storedMessage(message, `${this.id}.${from + index}`));
+    const messages = loaded.messages.map((message, index) =>
+      stampStored(message, `${this.id}.${from + index}`, "stored message"),
+    );
     const metadata = adopt(loaded.metadata, "stored metadata");
     const compaction = loaded.compaction && adopt(loaded.compaction, "stored compaction");
     if (from < this.#stored.length || compactionChanged(this.compaction, compaction)) this.#forgetView();
@@ -150,11 +152,6 @@ export class Conversation {
     this.#estimate = 0;
     this.#estimated = 0;
   }
-}
-
-/** A message as a store has it; one that somebody wrote by hand gets what it lacks. */
-function storedMessage(message: AgentMessage, id: string): AgentMessage {
-  return isAdopted(message) ? message : stampMessage(message, id, 0, "stored message");
 }
 
 /** By ids: a message of a record never changes under its id. */

@@ -1,9 +1,13 @@
-import { adopt, adoptOwn } from "../domain/adopt.js";
+import { adoptOwn } from "../domain/adopt.js";
+import { thrownLabel } from "../domain/describe-thrown.js";
 import { ModelError } from "../domain/errors.js";
 import type { AssistantMessage, AssistantPart } from "../domain/message.js";
 import type { ModelResponse } from "../domain/model.js";
+import { decodeResponse } from "../domain/model-response.js";
+import { replyPartFault } from "../domain/part-shape.js";
 import { StreamAccumulator } from "../domain/stream.js";
 import type { StreamChunk } from "../domain/stream-chunk.js";
+import { isUsage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
 import type { ModelPort } from "../ports/model.js";
 import type { PreparedRequest } from "./model-request.js";
@@ -81,15 +85,34 @@ export class ModelCall {
   partialParts(told: readonly AssistantPart[]): AssistantPart[] {
     const accumulator = new StreamAccumulator();
     for (const chunk of this.#chunks) accumulator.push(chunk);
-    const parts = this.started ? accumulator.partial().parts : told;
-    return parts.filter((part) => part.type !== "toolCall" && part.text !== "");
+    const parts: readonly AssistantPart[] = this.started
+      ? accumulator.partial().parts
+      : Array.isArray(told)
+        ? told
+        : [];
+    return parts.filter((part) => replyPartFault(part) === undefined && isSpoken(part));
   }
 
+  /** A piece of text that is no text is no chunk, and changes nothing. */
   #take(chunk: StreamChunk): void {
+    if (!isChunk(chunk)) return;
     if (!this.#announced) this.announce();
     this.#chunks.push(chunk);
     this.#run.bus.publishChunk(this.messageId, chunk);
   }
+}
+
+function isSpoken(part: AssistantPart): boolean {
+  return (part.type === "text" || part.type === "reasoning") && part.text !== "";
+}
+
+/** Ports are bound by types, and not everybody's is. A type unknown to this version is let through. */
+function isChunk(chunk: unknown): boolean {
+  if (typeof chunk !== "object" || chunk === null || !("type" in chunk)) return false;
+  if (chunk.type === "textDelta" || chunk.type === "reasoningDelta")
+    return "text" in chunk && typeof chunk.text === "string";
+  if (chunk.type === "usage") return "usage" in chunk && isUsage(chunk.usage);
+  return typeof chunk.type === "string";
 }
 
 function reply(
@@ -102,19 +125,11 @@ function reply(
     : model.chatStreaming(request, onChunk);
 }
 
-/** Ports are bound by types, and not everybody's is. */
-function hasParts({ parts }: { readonly parts?: unknown }): boolean {
-  return Array.isArray(parts) && parts.every((part) => typeof part === "object" && part !== null);
-}
-
 /** A frozen copy of what the port answered; what is no response is `response-parse`. */
-function checked(response: ModelResponse): ModelResponse {
-  if (typeof response !== "object" || response === null || !hasParts(response)) {
-    throw new ModelError("response-parse", "the model port answered without parts");
-  }
+function checked(response: unknown): ModelResponse {
   try {
-    return adopt(response, "model response");
+    return decodeResponse(response, "the reply");
   } catch (error) {
-    throw new ModelError("response-parse", "the model port answered what JSON cannot hold", { cause: error });
+    throw new ModelError("response-parse", thrownLabel(error), { cause: error });
   }
 }

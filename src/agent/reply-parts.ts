@@ -28,8 +28,10 @@ export function settledParts(
 }
 
 function settledCall(part: ToolCallPart, seen: Set<string>, ownId: string): ToolCallPart {
-  const taken = part.id === "" || seen.has(part.id);
-  const id = taken ? ownId : part.id;
+  // Ports are bound by types, and not everybody's is.
+  const { id: given = "" }: { readonly id?: string | undefined } = part;
+  const taken = given === "" || seen.has(given);
+  const id = taken ? ownId : given;
   seen.add(id);
   if (!taken && part.name !== "") return part;
   const malformed = part.malformed ?? { raw: part.raw ?? "", reason: "the call has no name" };
