@@ -35,7 +35,9 @@ test.each<[string, unknown, string]>([
 test("a signal is heard until listeners are through with the end (T7)", async () => {
   await using t = await testAgent({ script: [stopResponse("done")] });
   let reached = (): void => {};
-  const ended = new Promise<void>((resolve) => (reached = resolve));
+  const ended = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
   t.agent.subscribe((event) => {
     if (event.type !== "turnCompleted") return undefined;
     reached();

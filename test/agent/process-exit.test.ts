@@ -19,7 +19,7 @@ type Ended = { readonly code: unknown; readonly printed: string; readonly leftMs
 
 /** How long a process lives on after its last word, beside how it ended. */
 async function ending(name: string): Promise<Ended> {
-  const child = spawn(process.execPath, [program, name], { stdio: ["inherit", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [program, name], { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   let spoke = performance.now();
   child.stdout.on("data", (chunk: Buffer) => {
