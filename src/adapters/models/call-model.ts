@@ -9,7 +9,7 @@ import type { ModelFailure } from "./model-failure.js";
 import { readText } from "./read-text.js";
 import { type BodySink, ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
-import { toModelError } from "./to-model-error.js";
+import { type FailedCall, toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";
 
 /** Reads a provider's body into chunks; throws `ModelFailure`. */
@@ -67,7 +67,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   let headers: Headers | undefined;
   try {
     watch.check();
-    const body = encodeBody(call);
+    const body = prepared(call.provider, call.encode);
     watch.expect(call.limits.timeoutMs, "answer");
     const response = await call.endpoint.post(body, call.accept, watch, (found) => {
       secrets = found;
@@ -77,20 +77,27 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     const decoder = await readReply(call, response, watch, accumulator);
     return finished(call, accumulator, decoder.model);
   } catch (error) {
-    throw toModelError(error, { ...call, secrets, headers, soFar: accumulator.partial() });
+    throw failureOf(error, call, () => ({ ...call, secrets, headers, soFar: accumulator.partial() }));
   } finally {
     watch.close();
   }
 }
 
-function encodeBody(call: ModelCall): string {
+/** The outermost guard: also a failure that cannot be described leaves as a `ModelError`. */
+function failureOf(error: unknown, { provider }: ModelCall, about: () => FailedCall): Error {
   try {
-    return call.encode();
+    return toModelError(error, about());
+  } catch {
+    return new ModelError("response-parse", "the reply could not be read", { provider });
+  }
+}
+
+/** What `prepare` makes of a request; whatever it throws, it fails as `request-build`. */
+export function prepared<T>(provider: string, prepare: () => T): T {
+  try {
+    return prepare();
   } catch (error) {
-    throw new ModelError("request-build", "the request cannot be encoded as JSON", {
-      provider: call.provider,
-      cause: error,
-    });
+    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
   }
 }
 
@@ -111,6 +118,7 @@ async function readReply(
   watch.expect(limits.idleTimeoutMs, "piece of the reply");
   let state: "open" | "finished" | "done" = "open";
   await readText(response, watch, limits.maxBodyBytes, (text) => {
+    if (state === "done") return;
     body.feed(text);
     if (body.isDocument) watch.progress();
     if (state === "open" && decoder.finished) {
@@ -123,7 +131,7 @@ async function readReply(
     }
   });
   decoder.ending();
-  body.end();
+  if (!decoder.done) body.end();
   decoder.end();
   return decoder;
 }

@@ -3,6 +3,7 @@ import type { Awaitable } from "../../ports/awaitable.js";
 import { ModelFailure } from "./model-failure.js";
 import { transportFailure } from "./read-text.js";
 import type { RequestWatch } from "./request-watch.js";
+import { decoded, secretsOfHeaders, secretsOfUrl } from "./secrets.js";
 
 /** A key, or a function that is asked for one before every request. */
 export type ApiKey = string | (() => Awaitable<string | undefined>);
@@ -29,16 +30,10 @@ export class Endpoint {
     this.#options = options;
     this.#url = requestUrl(options);
     const { username, password } = this.#url;
-    this.#basic = username === "" && password === "" ? undefined : btoa(`${decode(username)}:${decode(password)}`);
+    this.#basic = username === "" && password === "" ? undefined : btoa(`${decoded(username)}:${decoded(password)}`);
+    this.#secrets = [this.#basic ?? "", ...secretsOfUrl(this.#url), ...secretsOfHeaders(options.headers ?? {})];
     this.#url.username = "";
     this.#url.password = "";
-    const headers = Object.entries(options.headers ?? {}).filter(([name]) => SECRET_HEADER.test(name));
-    this.#secrets = [
-      ...[username, password].flatMap((text) => [text, decode(text)]),
-      this.#basic ?? "",
-      ...this.#url.searchParams.values(),
-      ...headers.flatMap(([, value]) => [value, value.replace(/^\S+ /, "")]),
-    ];
   }
 
   get host(): string {
@@ -62,9 +57,7 @@ export class Endpoint {
     const send = this.#options.fetch ?? globalThis.fetch;
     const init = { method: "POST", headers, body, signal: watch.signal, redirect: "manual" } as const;
     return await watch.guard(async () => {
-      const response = await send(this.#url.href, init).catch((error: unknown) => {
-        throw transportFailure("the provider could not be reached", error);
-      });
+      const response = await answerOf(() => send(this.#url.href, init));
       // A fetch that does not heed its signal may answer when nobody reads any more.
       if (watch.stopped) void response.body?.cancel().catch(() => undefined);
       return response;
@@ -99,16 +92,21 @@ export class Endpoint {
   }
 }
 
-const SECRET_HEADER = /auth|key|token|secret|cookie|passw/i;
-
-/** `text` without any of `secrets`, also where they stand encoded for a URL. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-    if (secret.length < 4) continue;
-    clean = clean.replaceAll(secret, "[secret]").replaceAll(encodeURIComponent(secret), "[secret]");
+/** The answer of a `fetch` that may be the application's own: it may throw at once or answer with anything. */
+async function answerOf(send: () => Promise<Response>): Promise<Response> {
+  let response: unknown;
+  try {
+    response = await send();
+  } catch (error) {
+    throw transportFailure("the provider could not be reached", error);
   }
-  return clean;
+  if (!isResponse(response)) throw new ModelFailure("transport", "fetch gave no response", { retryable: false });
+  return response;
+}
+
+/** A `Response` of any realm or library. */
+function isResponse(value: unknown): value is Response {
+  return typeof value === "object" && value !== null && "status" in value && "headers" in value && "body" in value;
 }
 
 function requestUrl({ baseUrl, path }: EndpointOptions): URL {
@@ -119,12 +117,4 @@ function requestUrl({ baseUrl, path }: EndpointOptions): URL {
   url.pathname = base.endsWith(path) ? base : base + path;
   url.hash = "";
   return url;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -47,7 +47,7 @@ const BAD_KEY =
 const NO_CREDIT = /insufficient.?(?:quota|balance|credit|funds)|billing|exceeded your current quota|payment/i;
 
 function judge(complaint: Complaint, status: number | undefined): Verdict {
-  const words = `${complaint.code} ${complaint.message.slice(0, 2000)}`;
+  const words = `${complaint.code.slice(0, 500)} ${complaint.message.slice(0, 2000)}`;
   const fromStatus = status === undefined ? byWords(words) : byStatus(status);
   if (fromStatus.kind === "rate-limit")
     return NO_CREDIT.test(words) ? { kind: "rate-limit", retryable: false } : fromStatus;

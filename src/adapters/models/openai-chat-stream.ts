@@ -11,6 +11,9 @@ import { complaintInStream, complaintOf, plainText } from "./provider-complaint.
 import type { BodySink } from "./reply-body.js";
 import { decodeJson, fieldOf, listField, objectField, textField } from "./wire-json.js";
 
+/** Lines and events that are no JSON before a reply is given up: each costs more than one that is. */
+const MAX_NOISE = 10_000;
+
 /**
  * Turns a chat-completions body, streamed or whole, into chunks. Each chunk is handed on as soon as it is read; `finish` comes once, from
  * `end`, since text and usage may trail the wire's own finish reason. Throws `ModelFailure`.
@@ -32,6 +35,7 @@ export class ChatDecoder implements BodySink {
   #usage = "";
   /** What was skipped because it is no part of the protocol; quoted when the reply turns out to be incomplete. */
   #noise = "";
+  #skipped = 0;
   #isEnding = false;
 
   constructor(emit: (chunk: StreamChunk) => void) {
@@ -51,7 +55,7 @@ export class ChatDecoder implements BodySink {
       this.done = true;
       return;
     }
-    const value = decodeJson(text);
+    const value = this.#decode(text);
     if (value !== undefined) this.#take(value, event === "error");
     else this.#unreadable(text, event === "error");
   };
@@ -90,11 +94,23 @@ export class ChatDecoder implements BodySink {
     if (isErrorEvent) throw streamFailure({ message: text, code: "", status: undefined }, text);
     // Where blank lines got lost, several documents arrive as the lines of one event.
     const lines = text.split("\n");
-    const values = lines.map(decodeJson);
-    for (const value of values) if (value !== undefined && lines.length > 1) this.#take(value, false);
-    if (this.finished) return;
-    const rest = lines.length > 1 ? lines.filter((_, line) => values[line] === undefined).join(" ") : text;
-    this.#refuse(rest);
+    const rest = lines.length > 1 ? lines.filter((line) => !this.#takeLine(line)).join(" ") : text;
+    if (!this.finished) this.#refuse(rest);
+  }
+
+  #takeLine(line: string): boolean {
+    const value = this.#decode(line);
+    if (value !== undefined) this.#take(value, false);
+    return value !== undefined;
+  }
+
+  /** The value of JSON text; undefined for noise, of which a stream may hold only so much. */
+  #decode(text: string): unknown {
+    if (this.#skipped > MAX_NOISE) return undefined;
+    const value = decodeJson(text);
+    if (value === undefined) this.#skipped += 1;
+    if (this.#skipped <= MAX_NOISE || this.finished) return value;
+    throw new ModelFailure("response-parse", "too much of the stream is no part of a reply", { quote: text });
   }
 
   /** Noise is skipped; half an event is not, since a part of the reply is lost with it. An error glued to it counts. */

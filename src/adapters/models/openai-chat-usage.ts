@@ -3,7 +3,7 @@ import { fieldOf } from "./wire-json.js";
 
 /**
  * Usage of the chat-completions wire, where cached tokens are a part of the prompt's and reasoning tokens a part of the completion's.
- * Undefined where the provider counted nothing.
+ * What is no safe integer is no count. Undefined where the provider counted nothing.
  */
 export function chatUsage(usage: unknown): Usage | undefined {
   const input = count(usage, "prompt_tokens", "input_tokens");
@@ -13,8 +13,7 @@ export function chatUsage(usage: unknown): Usage | undefined {
   const found = {
     inputTokens: input,
     outputTokens: output,
-    totalTokens:
-      count(usage, "total_tokens") ?? (input === undefined || output === undefined ? undefined : input + output),
+    totalTokens: count(usage, "total_tokens") ?? sumOf(input, output),
     cachedInputTokens: count(prompt, "cached_tokens") ?? count(usage, "prompt_cache_hit_tokens", "cached_tokens"),
     cacheWriteTokens: count(prompt, "cache_write_tokens", "cache_creation_tokens"),
     reasoningTokens: count(completion, "reasoning_tokens"),
@@ -26,7 +25,16 @@ export function chatUsage(usage: unknown): Usage | undefined {
 function count(usage: unknown, ...keys: readonly string[]): number | undefined {
   for (const key of keys) {
     const value = fieldOf(usage, key);
-    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+    if (isCount(value)) return value;
   }
   return undefined;
+}
+
+function sumOf(input: number | undefined, output: number | undefined): number | undefined {
+  const sum = (input ?? Number.NaN) + (output ?? Number.NaN);
+  return isCount(sum) ? sum : undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

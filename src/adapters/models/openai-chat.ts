@@ -1,7 +1,7 @@
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callModel, type CallLimits } from "./call-model.js";
+import { callModel, type CallLimits, type ModelCall, prepared } from "./call-model.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody, sendableTools } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { encodeJson } from "./wire-json.js";
@@ -92,8 +92,15 @@ export class OpenAiChatModel implements ModelPort {
 
   async #call(
     request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
+    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
   ): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  }
+
+  #prepare(
+    request: ChatRequest,
+    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
+  ): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: BodyContext = {
@@ -105,7 +112,7 @@ export class OpenAiChatModel implements ModelPort {
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,
     };
-    return await callModel({
+    return {
       endpoint: this.#endpoint,
       provider: this.#provider,
       limits: this.#limits,
@@ -116,7 +123,7 @@ export class OpenAiChatModel implements ModelPort {
       names,
       toolNames: tools.map((name) => names.toWire(name)),
       onChunk,
-    });
+    };
   }
 }
 

@@ -68,18 +68,31 @@ export function complaintInStream(
 
 const COMPLAINS = ["detail", "errors", "message", "msg", "error_msg"];
 
-/** The text of an error body that is no JSON: the title of a page, or all of it without tags. */
+/** Characters in which the text of a page is looked for: what comes later is not read, however long the page. */
+const PAGE_HEAD = 4096;
+
+/** The text of an error body that is no JSON: the title of a page, or the words it begins with, without tags. */
 export function plainText(body: string): string {
-  const title = /<(title|h1)[^>]*>([^<]+)</i.exec(body)?.[2];
-  return (title ?? body.replace(/<[^>]{0,1000}>/g, " ")).replace(/\s+/g, " ").trim();
+  const head = body.slice(0, PAGE_HEAD);
+  const title = /<(?:title|h1)\b[^<>]{0,200}>([^<]{1,1000})</i.exec(head)?.[1];
+  return (title ?? head.replace(/<[^<>]{0,1000}>/g, " ")).replace(/\s+/g, " ").trim();
 }
 
 /** The tool among `names` (as sent, in the order sent) that an error names by its place or by its name. */
 export function toolNamedIn(about: unknown, names: readonly string[]): string | undefined {
-  const text = typeof about === "string" ? about : JSON.stringify(about ?? "").slice(0, 20_000);
+  const text = (typeof about === "string" ? about : jsonOf(about)).slice(0, 20_000);
   const place = /\btools(?:\[|\.|\\?"?,\s?)(\d{1,4})/.exec(text)?.[1];
   if (place !== undefined && names[Number(place)] !== undefined) return names[Number(place)];
   const quoted = /\b(?:function|tool)s?(?: name)?:? ?\\?['"`]([a-zA-Z0-9_-]{1,64})\\?['"`]/gi;
   for (const [, name] of text.matchAll(quoted)) if (name !== undefined && names.includes(name)) return name;
   return undefined;
+}
+
+/** The JSON of foreign data; empty where it nests deeper than can be written. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value ?? "");
+  } catch {
+    return "";
+  }
 }

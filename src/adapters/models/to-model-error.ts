@@ -1,10 +1,10 @@
 import { Defect, EnneadError, ModelError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { PartialResponse } from "../../domain/stream.js";
-import { withoutSecrets } from "./endpoint.js";
 import { requestIdOf } from "./http-errors.js";
 import { ModelFailure } from "./model-failure.js";
 import { toolNamedIn } from "./provider-complaint.js";
+import { withoutSecrets } from "./secrets.js";
 import type { WireNames } from "./wire-names.js";
 
 /** What is known of a model call when it fails; `toolNames` as sent and in that order. */
@@ -19,6 +19,9 @@ export type FailedCall = {
   readonly soFar: PartialResponse;
 };
 
+/** A label is far shorter; blanks and secrets do not count for it. */
+const QUOTED = 64 * 1024;
+
 /**
  * The one way a failure leaves a model adapter: as a `ModelError` that quotes one short label without secrets. Typed errors and defects
  * pass as they are.
@@ -31,7 +34,8 @@ export function toModelError(error: unknown, call: FailedCall): Error {
     return new ModelError("response-parse", "the reply could not be read", { ...known, cause: error });
   }
   const { quote = "", about, ...details } = error.details;
-  const label = (text: string): string => safeLabel(withoutSecrets(text, call.secrets).replace(/\s+/g, " ").trim());
+  const label = (text: string): string =>
+    safeLabel(withoutSecrets(text.slice(0, QUOTED), call.secrets).replace(/\s+/g, " ").trim());
   const requestId = details.requestId ?? (call.headers === undefined ? undefined : requestIdOf(call.headers));
   const toolName = error.kind === "invalid-request" ? toolNamedIn(about, call.toolNames) : undefined;
   return new ModelError(error.kind, quote === "" ? error.message : `${error.message}: ${label(quote)}`, {

@@ -1,11 +1,28 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
 
-/** The value of JSON text, or undefined where the text is no JSON (JSON itself has no undefined). */
+/**
+ * The value of JSON text, or undefined where the text is no JSON (JSON itself has no undefined). Costs little on text that does not
+ * begin and end like JSON: a parse that throws is a thousand times as dear.
+ */
 export function decodeJson(text: string): unknown {
+  if (!looksLikeJson(text.trim())) return undefined;
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+function looksLikeJson(text: string): boolean {
+  switch (text.charAt(0)) {
+    case "{":
+      return text.endsWith("}");
+    case "[":
+      return text.endsWith("]");
+    case '"':
+      return text.length > 1 && text.endsWith('"');
+    default:
+      return text === "null" || text === "true" || text === "false" || /^-?\d[\d.eE+-]*$/.test(text);
   }
 }
 

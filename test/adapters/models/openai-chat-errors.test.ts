@@ -109,6 +109,11 @@ describe("an error status", () => {
     expect(long.message).toMatch(/^ModelError\(server\): HTTP 500: a\{\} long .{50,60}\.\.\.\(truncated\)$/);
   });
 
+  it("is told from the status however deep its body nests", async () => {
+    const body = `${'{"error":'.repeat(5000)}"x"${"}".repeat(5000)}`;
+    expect(await answered(400, body)).toMatchObject({ kind: "invalid-request", status: 400 });
+  });
+
   it("carries the provider's id of the request", async () => {
     expect(await answered(500, "", { "x-request-id": "req_1" })).toMatchObject({ requestId: "req_1" });
     expect(await answered(200, event({ error: "boom" }), { "x-request-id": "req_2" })).toMatchObject({
@@ -227,6 +232,42 @@ describe("secrets", () => {
       kinds.push(error.kind);
     }
     expect(kinds).toEqual(["transport", "auth", "request-build", "auth", "transport"]);
+  });
+
+  it("are in no error, in whatever form the server repeats them", async () => {
+    const key = 'sk-"quoted"&<-SECRET';
+    const query = "Zm9v+YmFy/SECRETx==";
+    const headers = { "x-credential": "a SECRET/credential", "x-signature": "SIG-SECRET" };
+    const html = key.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+    for (const echo of [
+      key.toUpperCase(),
+      JSON.stringify(key),
+      JSON.stringify(JSON.stringify(key)),
+      html,
+      html.replaceAll("&quot;", "&#34;"),
+      query,
+      query.replace("+", " "),
+      encodeURIComponent(query),
+      ...Object.values(headers),
+    ]) {
+      await using server = await loopback(pieces([echo], {}, 400));
+      const error = await failure({ baseUrl: `${server.baseUrl}?k=${query}`, apiKey: key, headers });
+      expect(shown(error)).not.toMatch(/secret(?!\])/i);
+    }
+  });
+
+  it("are in no error of a fetch that throws at once, or answers with nothing", async () => {
+    const fetches: (typeof globalThis.fetch)[] = [
+      () => {
+        throw new Error("-secret");
+      },
+      () => Promise.resolve(undefined as unknown as Response),
+    ];
+    for (const fetch of fetches) {
+      const error = await failure({ baseUrl: "http://127.0.0.1:1", fetch });
+      expect([error.kind, error.cause]).toEqual(["transport", undefined]);
+      expect(shown(error)).not.toContain("-secret");
+    }
   });
 
   it("are in no error about a base URL that is none", () => {
