@@ -2,6 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { AgentError, Defect, ModelError } from "../domain/errors.js";
 import { type AssistantMessage, type AssistantPart, type StoppedBy, toolCallsOf } from "../domain/message.js";
 import type { ModelResponse } from "../domain/model.js";
+import { safeLabel } from "../domain/safe-label.js";
 import type { ModelPhase, StageOf } from "../domain/stage.js";
 import { type Turn, withEnding, withModelCall, withReply } from "../domain/turn.js";
 import { decodeUsage, type Usage } from "../domain/usage.js";
@@ -188,7 +189,7 @@ function withEnded(
 
 async function failed(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): Promise<Turn> {
   const stored = await storePartial(run, call, turn, "error", error.partial);
-  const failure = new AgentError("model", `the model call failed with ${error.kind}`, { cause: error });
+  const failure = new AgentError("model", `the model call failed: ${safeLabel(error.message)}`, { cause: error });
   return withEnding(stored, { failed: { error: failure } });
 }
 
