@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { OpenAiChatModel } from "../../src/adapters/models/openai-chat.js";
 import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
 import { defineTool, Type } from "../../src/adapters/tools/index.js";
 
@@ -13,3 +14,13 @@ it.each([[undefined], ["/x.db"], [{}], [{ file: "/x.db" }], [{ path: "" }]])(
     expect(() => new SqliteSessionStore(options as never)).toThrow(/CompositionError\(invalid-config\).*path/);
   },
 );
+
+it("a misspelt option of a model is refused with the right name, before anything is sent anywhere", () => {
+  const options = { model: "m", baseURL: "http://127.0.0.1:1" };
+  expect(() => new OpenAiChatModel(options as never)).toThrow(/no option baseURL; did you mean baseUrl\?/);
+  expect(() => new OpenAiChatModel({ model: "m", temprature: 1 } as never)).toThrow(
+    /no option temprature; it has model/,
+  );
+  expect(() => new OpenAiChatModel({} as never)).toThrow(/needs the name of a model/);
+  expect(() => new OpenAiChatModel(undefined as never)).toThrow(/needs an object/);
+});

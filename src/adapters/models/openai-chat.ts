@@ -1,3 +1,5 @@
+import { CompositionError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
@@ -45,6 +47,24 @@ const DEFAULT_LIMITS: CallLimits = Object.freeze({
   maxBodyBytes: 256 * 1024 * 1024,
 });
 
+const OPTION_NAMES = [
+  "model",
+  "baseUrl",
+  "apiKey",
+  "headers",
+  "fetch",
+  "provider",
+  "contextWindow",
+  "efforts",
+  "echoReasoning",
+  "maxTokensField",
+  "streamUsage",
+  "timeoutMs",
+  "idleTimeoutMs",
+  "maxLineBytes",
+  "maxBodyBytes",
+] as const satisfies readonly (keyof OpenAiChatOptions)[];
+
 /**
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
  * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
@@ -57,8 +77,12 @@ export class OpenAiChatModel implements ModelPort {
   readonly #provider: string;
   readonly #maxTokensField: BodyContext["maxTokensField"];
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
   constructor(options: OpenAiChatOptions) {
+    checkFields("OpenAiChatModel", options, OPTION_NAMES);
+    if (typeof options.model !== "string" || options.model === "") {
+      throw new CompositionError("invalid-config", "OpenAiChatModel needs the name of a model");
+    }
     const { baseUrl = "https://api.openai.com/v1", apiKey, headers, fetch } = options;
     this.#options = options;
     this.#endpoint = new Endpoint({ baseUrl, path: "/chat/completions", apiKey, headers, fetch });
