@@ -30,8 +30,8 @@ export class CallAssembly {
   push(chunk: ToolCallDelta): CallBlock | undefined {
     const id = chunk.id === "" ? undefined : chunk.id;
     const name = chunk.name === "" ? undefined : chunk.name;
-    const known = this.#findCall(chunk.index, id, name, chunk.argumentsDelta ?? "");
-    const piece = known !== undefined && isRepeat(known, id, chunk.argumentsDelta) ? "" : (chunk.argumentsDelta ?? "");
+    const piece = chunk.argumentsDelta ?? "";
+    const known = this.#findCall(chunk.index, id, name, piece);
     const call = known ?? this.#openCall(chunk.index);
     this.#call = call;
     if (call.id === undefined && id !== undefined) {
@@ -39,7 +39,7 @@ export class CallAssembly {
       this.#callOf.set(id, call);
     }
     if (name !== undefined && name !== call.name) call.name += name;
-    if (piece !== "") {
+    if (piece !== "" && !isRepeat(call, id, piece)) {
       call.raw += piece;
       call.tail = piece;
     }
@@ -90,12 +90,12 @@ function goesOn(call: CallBlock, name: string | undefined, piece: string): boole
 /** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
 function opensAnother(call: CallBlock, id: string | undefined, name: string, piece: string): boolean {
   const sameCall = id !== undefined && id === call.id && name === call.name;
-  if (sameCall && (piece === call.raw || PLACEHOLDER_ONLY.test(call.raw))) return false;
+  if (sameCall && (piece === call.raw || isPlaceholder(call.raw))) return false;
   return (name !== call.name || startsObject(piece)) && isComplete(call);
 }
 
 /** Some servers end a call by sending all of it once more. */
-function isRepeat(call: CallBlock, id: string | undefined, piece: string | undefined): boolean {
+function isRepeat(call: CallBlock, id: string | undefined, piece: string): boolean {
   return id !== undefined && id === call.id && piece === call.raw && isComplete(call);
 }
 
@@ -109,7 +109,10 @@ function isComplete(call: CallBlock): boolean {
   return parseArguments(withoutPlaceholder(call.raw)).ok;
 }
 
-const PLACEHOLDER_ONLY = /^\s*\{\s*\}\s*$/;
+function isPlaceholder(raw: string): boolean {
+  // The length first: to look into a long text joins its pieces, which would cost its length at every delta.
+  return raw.length < 16 && /^\s*\{\s*\}\s*$/.test(raw);
+}
 
 /** Some servers send an empty object first, and the arguments after it. */
 function withoutPlaceholder(raw: string): string {
