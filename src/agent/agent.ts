@@ -43,7 +43,12 @@ export class Agent implements AgentApi {
     this.commands = new CommandTable(ports.commands ?? [], this);
     this.#wiring = compose(ports, runtime, this.commands);
     this.memory = this.#wiring.memory;
-    this.#host = new SessionHost(composeStores(ports.sessions), runtime, this.#wiring.settings.limits);
+    this.#host = new SessionHost(
+      composeStores(ports.sessions),
+      runtime,
+      this.#wiring.settings.limits,
+      this.#wiring.calls,
+    );
     this.#stored = new StoredSessions(this.#host, runtime);
     this.sessions = this.#stored;
   }
@@ -83,7 +88,7 @@ export class Agent implements AgentApi {
     const { runtime, settings } = this.#wiring;
     const operationId = runtime.newId();
     const added = appendable(message, `${operationId}.0`, runtime.now());
-    const unlock = await this.#host.locks.acquire(id);
+    const unlock = await this.#host.lock(id);
     try {
       this.#host.forget(id);
       const stored = await this.session(id);

@@ -4,6 +4,7 @@ import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
 import type { TurnOptions } from "../ports/agent-api.js";
 import { resultOf } from "./end-turn.js";
+import { heldOn } from "./call-path.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { EventBus } from "./observers.js";
 import { runTurn } from "./run-turn.js";
@@ -42,9 +43,21 @@ export function launch(given: LaunchOptions): Launch {
   const scope = options.stepScope ?? new InProcessScope({ signal: control.signal, runtime });
   control.attach(scope);
   const { takeOver = false, fork = false } = options;
-  const sessions = new TurnSessions({ host, settings, runtime, scope, control, turnId, takeOver, fork });
-  const bus = busOf(wiring, sessionId, turnId);
   const caller = wiring.calls.current();
+  const replays = options.stepScope !== undefined;
+  const sessions = new TurnSessions({
+    host,
+    settings,
+    runtime,
+    scope,
+    control,
+    turnId,
+    takeOver,
+    fork,
+    caller,
+    replays,
+  });
+  const bus = busOf(wiring, sessionId, turnId);
   const startedAt = options.startedAt ?? runtime.now();
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller });
   const start = async (): Promise<TurnResult> => {
@@ -53,7 +66,7 @@ export function launch(given: LaunchOptions): Launch {
       const messages = input();
       // A turn with providers of its own has a table of its own.
       if (options.tools !== undefined) watchTools(wiring);
-      if (caller?.has(sessionId) === true) throw ownSession(sessionId);
+      if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
       return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
     } finally {

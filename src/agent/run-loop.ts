@@ -42,7 +42,7 @@ export async function runLoop(
   const sessionId = turnId;
   const bus = busOf(wiring, sessionId, turnId);
   const startedAt = runtime.now();
-  const alone = { sessions: undefined, caller: undefined };
+  const alone = { sessions: undefined, caller: wiring.calls.current() };
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, ...alone });
   run.conversation = conversationOf(sessionId, messages, startedAt);
   run.writer = new UnstoredWriter(run.conversation);

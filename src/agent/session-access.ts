@@ -73,7 +73,7 @@ export class StoredSessions implements SessionAccess {
   }
 
   async #locked<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const unlock = await this.#host.locks.acquire(id);
+    const unlock = await this.#host.lock(id);
     try {
       return await work();
     } finally {

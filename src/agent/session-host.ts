@@ -4,11 +4,13 @@ import type { Limits } from "../domain/limits.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { Outcome } from "../ports/step-scope.js";
+import { heldOn } from "./call-path.js";
 import { Conversation } from "./conversation.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { SessionLocks } from "./session-locks.js";
 import type { Writer } from "./session-writer.js";
 import { storeError, type Stores } from "./stores.js";
+import type { CallContext } from "./system-runtime.js";
 
 /** Sessions of which something is remembered about a lease; a note that made room costs whoever waits one `turnLeaseMs`. */
 const NOTES = 1_000;
@@ -36,13 +38,21 @@ export class SessionHost {
   #heart: (() => void) | undefined;
   #asking = 0;
 
-  constructor(stores: Stores, runtime: Runtime, limits: SessionLimits) {
+  readonly #calls: CallContext;
+
+  constructor(stores: Stores, runtime: Runtime, limits: SessionLimits, calls: CallContext) {
+    this.#calls = calls;
     this.stores = stores;
     this.#runtime = runtime;
     this.#capacity = limits.sessionCache;
     this.#beatMs = limits.turnLeaseMs / 3;
     this.#timeoutMs = limits.storeTimeoutMs;
     this.#scope = new InProcessScope({ signal: new AbortController().signal, runtime });
+  }
+
+  /** A session's lock for something outside a turn. Rejects with `AgentError("session")` where a turn holds it that waits for the caller. */
+  async lock(id: string): Promise<() => void> {
+    return this.locks.acquire(id, heldOn(this.#calls.current(), this));
   }
 
   /** Something outside a turn, within `storeTimeoutMs`. Leaves no timer behind. */

@@ -1,16 +1,30 @@
+import { waitsForCaller } from "./call-path.js";
+
+/** Somebody who waits for an id, and the ids that turns hold which wait for that somebody. */
+type Wait = { readonly id: string; readonly held: readonly string[] };
+
 /** One holder at a time per id, in the order of asking (T1). */
 export class SessionLocks {
   readonly #tails = new Map<string, Promise<void>>();
+  readonly #waits = new Set<Wait>();
 
   isHeld(id: string): boolean {
     return this.#tails.has(id);
   }
 
-  /** Resolves with how to release; at once where nobody holds the id. */
-  async acquire(id: string): Promise<() => void> {
+  /**
+   * Resolves with how to release; at once where nobody holds the id. `held`: what turns hold that wait for the caller, emptied by one who gives
+   * up waiting. Rejects with `AgentError("session")` where the id could not become free before one of them does.
+   */
+  async acquire(id: string, held: readonly string[] = []): Promise<() => void> {
     const before = this.#tails.get(id);
+    if (before === undefined) return this.take(id);
+    if (this.#closesCircle(id, held)) throw waitsForCaller(id);
     const release = this.take(id);
-    if (before !== undefined) await before;
+    const wait = { id, held };
+    this.#waits.add(wait);
+    await before;
+    this.#waits.delete(wait);
     return release;
   }
 
@@ -25,5 +39,15 @@ export class SessionLocks {
       if (this.#tails.get(id) === held) this.#tails.delete(id);
       free();
     };
+  }
+
+  #closesCircle(id: string, held: readonly string[]): boolean {
+    const awaited = new Set([id]);
+    // What is added is visited too.
+    for (const next of awaited) {
+      if (held.includes(next)) return true;
+      for (const wait of this.#waits) if (wait.held.includes(next)) awaited.add(wait.id);
+    }
+    return false;
   }
 }

@@ -1,5 +1,7 @@
+import { AgentError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
+import { safeLabel } from "../domain/safe-label.js";
 import { type Compaction, type Revision, SESSION_KEYS } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
@@ -41,6 +43,8 @@ export type WriterOptions = {
   readonly runtime: Runtime;
   readonly storeTimeoutMs: number;
   readonly turnLeaseMs: number;
+  /** A write may be asked again that took place. Otherwise one that took place before is another turn's of this id. */
+  readonly replays: boolean;
   /** Told once of a write that failed; the turn then starts nothing new. */
   readonly onFailure: (error: unknown) => void;
   /** Numbers the writes of the turn, over all its writers. */
@@ -70,6 +74,15 @@ function addTo(batch: Batch, messages: readonly AgentMessage[], change: WriteCha
     if (batch.metadata !== undefined) batch.metadata = patchMetadata(batch.metadata, {}, change.unset);
   }
   if (change.compaction !== undefined) batch.compaction = change.compaction;
+}
+
+/** A store answers a write it knows with the revision that one made: then another turn had this id, and nothing of this one was stored. */
+function isOld({ replays, conversation }: WriterOptions, revision: Revision): boolean {
+  return !replays && revision <= conversation.revision;
+}
+
+function usedBefore({ turnId, conversation }: WriterOptions): AgentError {
+  return new AgentError("session", `session ${safeLabel(conversation.id)} had a turn ${safeLabel(turnId)} before`);
 }
 
 /**
@@ -162,6 +175,7 @@ export class RoundWriter implements Writer {
     };
     const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
     if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
+    if (lease && isOld(this.#options, outcome.value)) throw usedBefore(this.#options);
     conversation.push(batch.messages);
     conversation.commit({ ...batch, metadata }, outcome.value);
   }
@@ -210,8 +224,8 @@ export class KeepingWriter implements Writer {
     const delta = { ...this.#kept, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
     const write = (): Promise<Revision> => stores.write(conversation, delta, before);
     const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
-    if (!outcome.ok) {
-      const error = storeError("append to", conversation.id, outcome.error);
+    if (!outcome.ok || isOld(this.#options, outcome.value)) {
+      const error = outcome.ok ? usedBefore(this.#options) : storeError("append to", conversation.id, outcome.error);
       onFailure(error);
       throw error;
     }

@@ -1,4 +1,5 @@
 import type { Runtime } from "../ports/runtime.js";
+import type { CallPath } from "./call-path.js";
 
 const POOL_BYTES = 4096;
 const ID_BYTES = 10;
@@ -61,27 +62,35 @@ function uuidV7(time: number, pool: Uint8Array, offset: number): string {
   );
 }
 
-/** Remembers, across awaits, in which sessions a tool is running; empty where the platform has no async context. */
+/** Remembers, across awaits, which turn's tool is running; empty where the platform has no async context. */
 export type CallContext = {
-  /** Sessions whose tools are on the path to the caller. */
-  current(): ReadonlySet<string> | undefined;
-  run<T>(sessions: ReadonlySet<string>, fn: () => T): T;
+  /** The turns whose tools are on the path to the caller. */
+  current(): CallPath | undefined;
+  run<T>(path: CallPath, fn: () => T): T;
 };
 
 type AsyncStorage = { getStore(): unknown; run<T>(store: unknown, fn: () => T): T };
+type Shared = { [CALLS]?: AsyncStorage };
 type HookModule = { readonly AsyncLocalStorage: new () => AsyncStorage };
 
-/** A context of its own for one agent. Loads nothing outside Node. */
+/** Changes with the form of a path, so that two copies of the package share a context only where they understand one another. */
+const CALLS = Symbol.for("ennead.calls.1");
+
+/**
+ * The one context of the process, so that a turn is known to wait for another agent's turn on the same store. It belongs to the calls, not to
+ * agents: none keeps anything in it (A3). Loads nothing outside Node.
+ */
 export function createCallContext(): CallContext {
   const process: unknown = Reflect.get(globalThis, "process");
   const load: unknown =
     typeof process === "object" && process !== null ? Reflect.get(process, "getBuiltinModule") : undefined;
-  if (!isCallable(load)) return { current: () => undefined, run: (_sessions, fn) => fn() };
+  if (!isCallable(load)) return { current: () => undefined, run: (_path, fn) => fn() };
   const { AsyncLocalStorage } = load.call(process, "node:async_hooks") as HookModule;
-  const storage = new AsyncLocalStorage();
+  const shared = globalThis as Shared;
+  const storage = (shared[CALLS] ??= new AsyncLocalStorage());
   return {
-    current: () => storage.getStore() as ReadonlySet<string> | undefined,
-    run: (sessions, fn) => storage.run(sessions, fn),
+    current: () => storage.getStore() as CallPath | undefined,
+    run: (path, fn) => storage.run(path, fn),
   };
 }
 

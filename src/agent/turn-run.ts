@@ -14,6 +14,7 @@ import type { CommandAccess } from "../ports/command-access.js";
 import type { Compressor } from "../ports/compressor.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
+import type { CallPath } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
 import { isThenable, type EventBus } from "./observers.js";
 import type { Writer } from "./session-writer.js";
@@ -35,8 +36,8 @@ export type TurnStart = {
   readonly control: TurnControl;
   /** Absent for a turn without session. */
   readonly sessions: TurnSessions | undefined;
-  /** Sessions whose tools are on the way to this turn. */
-  readonly caller: ReadonlySet<string> | undefined;
+  /** The turns whose tools are on the way to this one. */
+  readonly caller: CallPath | undefined;
 };
 
 /** What the parts of one turn share: its wiring, where it stands, and what it has made. Its `Turn` value decides what comes next. */
@@ -71,7 +72,7 @@ export class TurnRun implements HookTurn {
   usageBefore: Usage = {};
   conversation!: Conversation;
   writer!: Writer;
-  readonly #caller: ReadonlySet<string> | undefined;
+  readonly #caller: CallPath | undefined;
   #messageNumber = 0;
   readonly #settledRound: (() => Awaitable<void>)[] = [];
   readonly #settledRequest: (() => Awaitable<void>)[] = [];
@@ -90,9 +91,10 @@ export class TurnRun implements HookTurn {
     this.stages = new Stages(start.wiring.hooks, this);
   }
 
-  /** Sessions whose tools are on the way to a tool of this turn, its own included. */
-  get path(): ReadonlySet<string> {
-    return new Set(this.#caller).add(this.sessionId);
+  /** The way to a tool of this turn. */
+  get path(): CallPath {
+    const { turnId, sessions } = this;
+    return { turnId, host: sessions?.host, held: sessions?.held ?? [], outer: this.#caller };
   }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;

@@ -1,10 +1,11 @@
 import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
-import type { JsonObject } from "../domain/json.js";
+import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
+import { type CallPath, hasTurn, heldOn, waitsForCaller } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
 import type { SessionHost } from "./session-host.js";
 import { KeepingWriter, RoundWriter, type Writer } from "./session-writer.js";
@@ -22,6 +23,10 @@ export type TurnSessionsOptions = {
   readonly turnId: string;
   readonly takeOver: boolean;
   readonly fork: boolean;
+  /** The turns that wait for this one. */
+  readonly caller: CallPath | undefined;
+  /** A step may run again that has had its effect. */
+  readonly replays: boolean;
 };
 
 const POLL_MS = 250;
@@ -32,6 +37,8 @@ type Seen = {
   readonly count: number;
   /** Another turn's lease is alive. */
   readonly held: boolean;
+  /** That turn waits for this one. */
+  readonly waits: boolean;
   readonly redirectedTo: string | null;
 };
 
@@ -39,6 +46,7 @@ type Seen = {
 export class TurnSessions {
   readonly #options: TurnSessionsOptions;
   readonly #locks: (() => void)[] = [];
+  readonly #held: string[] = [];
   readonly #writers: { readonly id: string; readonly writer: Writer }[] = [];
   #loads = 0;
   #writes = 0;
@@ -51,15 +59,28 @@ export class TurnSessions {
     return this.#options.host;
   }
 
+  /** The sessions this turn holds now: a list that changes with it. */
+  get held(): readonly string[] {
+    return this.#held;
+  }
+
   /** Takes the session's lock in turn (T1). Without it after an abort; a busy session is refused where the config says so. */
   async lock(id: string): Promise<void> {
-    const { host, scope, settings } = this.#options;
-    if (!host.locks.isHeld(id)) return void this.#locks.push(host.locks.take(id));
+    const { host, scope, settings, caller } = this.#options;
+    if (!host.locks.isHeld(id)) return this.#hold(id, host.locks.take(id));
     if (settings.onBusy === "refuse") throw busy(id);
-    const ticket = host.locks.acquire(id);
+    const waiting = [...heldOn(caller, host), ...this.#held];
+    const ticket = host.locks.acquire(id, waiting);
     const outcome = await scope.bounded(() => ticket);
-    if (outcome.ok) this.#locks.push(outcome.value);
-    else void ticket.then((unlock) => unlock());
+    if (outcome.ok) return this.#hold(id, outcome.value);
+    if (AgentError.is(outcome.error)) throw outcome.error;
+    waiting.length = 0;
+    void ticket.then((unlock) => unlock());
+  }
+
+  #hold(id: string, unlock: () => void): void {
+    this.#locks.push(unlock);
+    this.#held.push(id);
   }
 
   /** Reads the session, and waits for or refuses one that another turn holds (S2). Settles soon after an abort. */
@@ -68,6 +89,7 @@ export class TurnSessions {
     let seen = await this.#look(conversation, { wait: false });
     while (seen.held) {
       if (settings.onBusy === "refuse") throw busy(conversation.id);
+      if (seen.waits) throw waitsForCaller(conversation.id);
       seen = await this.#look(conversation, { wait: true });
       if (control.signal.aborted) return;
     }
@@ -77,12 +99,22 @@ export class TurnSessions {
   }
 
   writer(conversation: Conversation): Writer {
-    const { host, settings, control, turnId, scope, runtime } = this.#options;
+    const { host, settings, control, turnId, scope, runtime, replays } = this.#options;
     const { storeTimeoutMs, turnLeaseMs } = settings.limits;
     const onFailure = (error: unknown): void => control.fail(error);
     const nextWrite = (): number => this.#writes++;
     const limits = { storeTimeoutMs, turnLeaseMs };
-    const options = { stores: host.stores, conversation, turnId, scope, runtime, ...limits, onFailure, nextWrite };
+    const options = {
+      stores: host.stores,
+      conversation,
+      turnId,
+      scope,
+      runtime,
+      replays,
+      ...limits,
+      onFailure,
+      nextWrite,
+    };
     const writer = settings.persistence === "round" ? new RoundWriter(options) : new KeepingWriter(options);
     this.#writers.push({ id: conversation.id, writer });
     host.beat(writer);
@@ -101,6 +133,7 @@ export class TurnSessions {
       if (writer.holdsLease) host.abandon(id, turnId);
     }
     if (conversation !== undefined && control.failure === undefined) host.keep(conversation);
+    this.#held.length = 0;
     for (const unlock of this.#locks) unlock();
   }
 
@@ -124,7 +157,7 @@ export class TurnSessions {
     const look = async (): Promise<Seen> => {
       if (wait) await this.#pause();
       const { revision, count } = conversation;
-      if (wait && control.signal.aborted) return { revision, count, held: true, redirectedTo: null };
+      if (wait && control.signal.aborted) return { revision, count, held: true, waits: false, redirectedTo: null };
       const known = revision === 0 ? undefined : revision;
       const session = await host.stores.load(id, known);
       read.session = session;
@@ -147,12 +180,14 @@ export class TurnSessions {
   }
 
   #seen(id: string, { revision, messages, metadata, from = 0 }: LoadedSession): Seen {
-    const { host, settings, turnId, takeOver } = this.#options;
+    const { host, settings, turnId, takeOver, caller } = this.#options;
+    const lease = metadata[SESSION_KEYS.turn];
     const target = metadata[SESSION_KEYS.redirectedTo];
     return {
       revision,
       count: from + messages.length,
       held: !takeOver && host.isAlive(id, metadata, turnId, settings.limits.turnLeaseMs),
+      waits: isJsonObject(lease) && hasTurn(caller, lease["turnId"]),
       redirectedTo: typeof target === "string" ? target : null,
     };
   }

@@ -19,6 +19,7 @@ async function opened() {
     turnId: "turn",
     scope: new InProcessScope({ signal: new AbortController().signal, runtime }),
     runtime,
+    replays: false,
     storeTimeoutMs: 30_000,
     turnLeaseMs: 60_000,
     onFailure: (error) => void failures.push(error),
