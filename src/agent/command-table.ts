@@ -1,4 +1,5 @@
 import type { CommandArgs, CommandDef, CommandOutcome } from "../domain/command.js";
+import { decodeCommandDef } from "../domain/command-def.js";
 import { CommandError, CompositionError, Defect, EnneadError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { parseSlashArgs } from "../domain/slash-args.js";
@@ -7,18 +8,20 @@ import { validateArgs } from "../domain/validate-args.js";
 import type { AgentApi } from "../ports/agent-api.js";
 import type { CommandCaller, CommandAccess } from "../ports/command-access.js";
 import type { CommandPort } from "../ports/command.js";
+import { checkPorts } from "./port-check.js";
 
 type Entry = { readonly def: CommandDef; readonly port: CommandPort };
 
-/** The commands of all ports by id and alias. Throws `CompositionError("duplicate-id")` for one that stands twice. */
+/** The commands of all ports by id and alias. Throws `CompositionError`: `duplicate-id` for one that stands twice, `invalid-config` for what is no command. */
 export class CommandTable implements CommandAccess {
   readonly #byName = new Map<string, Entry>();
   readonly #defs: CommandDef[] = [];
   readonly #agent: AgentApi;
 
   constructor(ports: readonly CommandPort[], agent: AgentApi) {
+    checkPorts({ commands: ports });
     this.#agent = agent;
-    for (const port of ports) for (const def of port.commands()) this.#add(def, port);
+    for (const port of ports) for (const def of listOf(port)) this.#add(decodeCommandDef(def), port);
   }
 
   list(): readonly CommandDef[] {
@@ -62,4 +65,11 @@ export class CommandTable implements CommandAccess {
     }
     this.#defs.push(def);
   }
+}
+
+/** Ports are bound by types, and not everybody's is. */
+function listOf(port: CommandPort): readonly unknown[] {
+  const listed: unknown = port.commands();
+  if (Array.isArray(listed)) return listed;
+  throw new CompositionError("invalid-config", "a command port lists no commands");
 }

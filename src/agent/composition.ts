@@ -9,6 +9,7 @@ import type { AgentPorts } from "./agent-ports.js";
 import { indexHooks } from "./hook-index.js";
 import { MemoryFanOut } from "./memory-fan-out.js";
 import { receiversOf } from "./observers.js";
+import { checkPorts } from "./port-check.js";
 import { resolveSettings } from "./settings.js";
 import { Stores } from "./stores.js";
 import { createCallContext } from "./system-runtime.js";
@@ -18,6 +19,7 @@ import type { Wiring } from "./wiring.js";
 /** Checks the parts and wires them; listens to nothing yet. Throws `CompositionError` for what does not fit (A1). */
 export function compose(ports: Omit<AgentPorts, "sessions">, runtime: Runtime, commands: CommandAccess): Wiring {
   const { model, tools = [], hooks = [], memory = [], compressors = [], observers = [] } = ports;
+  checkPorts(ports);
   if (!isModel(model)) throw new CompositionError("empty-port", "an agent needs a model with a `chat` method");
   return {
     model,
@@ -40,6 +42,7 @@ function isModel(model: unknown): model is ModelPort {
 
 /** The stores in order, each once. Throws `CompositionError("empty-port")` for none. */
 export function composeStores(sessions: readonly SessionStore[] | undefined): Stores {
+  checkPorts({ sessions });
   const [first, ...rest] = new Set(sessions);
   if (first === undefined) throw new CompositionError("empty-port", "an agent needs at least one session store");
   return new Stores([first, ...rest]);
@@ -49,6 +52,7 @@ export function composeStores(sessions: readonly SessionStore[] | undefined): St
 export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions): Wiring {
   const { hooks, tools, observers, config } = options;
   if (hooks === undefined && tools === undefined && observers === undefined && config === undefined) return wiring;
+  checkPorts({ hooks, tools, observers });
   return {
     ...wiring,
     ...(hooks === undefined ? undefined : { hooks: indexHooks([...(ports.hooks ?? []), ...hooks]) }),

@@ -1,6 +1,6 @@
 import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
 import { isJsonObject, type JsonObject } from "../domain/json.js";
-import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
+import { checkedEntry, type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { MemoryAccess, MemoryPort } from "../ports/memory.js";
 
@@ -14,7 +14,7 @@ export class MemoryFanOut implements MemoryAccess {
 
   /** The first memory makes the id, the rest get it. */
   async store(entry: MemoryEntryInput): Promise<string> {
-    let id = entry.id;
+    let { id } = checkedEntry(entry);
     for (const memory of this.#memories) {
       const given = id === undefined ? entry : { ...entry, id };
       id = (await this.#ask("store", memory, async () => idOf(await memory.store(given)))) ?? id;
@@ -68,7 +68,7 @@ function entriesOf(answer: unknown): readonly MemoryEntry[] {
 function isEntry(value: unknown): value is MemoryEntry & JsonObject {
   if (!isJsonObject(value)) return false;
   const { id, content, metadata, score } = value;
-  const scored = score === undefined || typeof score === "number";
+  const scored = score === undefined || (typeof score === "number" && !Number.isNaN(score));
   return typeof id === "string" && typeof content === "string" && isJsonObject(metadata) && scored;
 }
 

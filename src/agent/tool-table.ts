@@ -1,4 +1,5 @@
 import { adopt } from "../domain/adopt.js";
+import { thrownLabel } from "../domain/describe-thrown.js";
 import { CompositionError, Defect, errorCategory } from "../domain/errors.js";
 import { isJsonObject } from "../domain/json.js";
 import { isTimeLimit } from "../domain/limits.js";
@@ -42,7 +43,7 @@ export function withDefs(table: ToolTable, defs: readonly ToolDef[]): ToolTable 
 }
 
 function checked(listed: ToolDef, provider: ToolProvider): ToolDef {
-  const def = adopt(listed, `tool of ${providerLabel(provider)}`);
+  const def = copyOf(listed, provider);
   if (typeof def.name !== "string" || def.name === "") {
     throw new CompositionError("invalid-schema", `${providerLabel(provider)} lists a tool without a name`);
   }
@@ -51,6 +52,17 @@ function checked(listed: ToolDef, provider: ToolProvider): ToolDef {
   }
   if (isJsonObject(def.inputSchema) && def.inputSchema["type"] === "object") return def;
   throw new CompositionError("invalid-schema", `the input schema of ${safeLabel(def.name)} has no type "object"`);
+}
+
+function copyOf(listed: ToolDef, provider: ToolProvider): ToolDef {
+  if (!isJsonObject(listed))
+    throw new CompositionError("invalid-schema", `${providerLabel(provider)} lists what is no tool`);
+  try {
+    return adopt(listed, "tool");
+  } catch (cause) {
+    const text = `${providerLabel(provider)} lists a tool that is no JSON: ${thrownLabel(cause)}`;
+    throw new CompositionError("invalid-schema", text, { cause });
+  }
 }
 
 function collision(def: ToolDef, provider: ToolProvider, taken: ToolEntry): CompositionError {

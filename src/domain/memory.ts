@@ -1,5 +1,5 @@
 import { MemoryError } from "./errors.js";
-import type { JsonObject } from "./json.js";
+import { isJsonObject, type JsonObject } from "./json.js";
 
 /** Something worth remembering. `score` is set by a search: higher is nearer; cosine -1..1 for vectors, 0..1 for text search, not clamped. */
 export type MemoryEntry = {
@@ -28,10 +28,36 @@ export type MemoryQuery = {
 /** Hits a query gets at most that names no `topK`. */
 export const DEFAULT_TOP_K = 10;
 
-/** The checked `topK` of a query; throws `MemoryError("search")` for one that is no count. */
+/** The checked `topK` of a query; throws `MemoryError("search")` for one that is no count, and for what is no query at all. */
 export function topKOf(query: MemoryQuery): number {
+  const fault = queryFault(query);
+  if (fault !== undefined) throw new MemoryError("search", fault);
   const topK = query.topK ?? DEFAULT_TOP_K;
   if (!Number.isSafeInteger(topK) || topK < 0)
     throw new MemoryError("search", "topK is not a whole number of at least 0");
   return topK;
+}
+
+function queryFault(value: unknown): string | undefined {
+  if (!isJsonObject(value)) return "there is no query";
+  const { query, threshold, filter } = value;
+  if (typeof query !== "string") return "the query is no text";
+  if (threshold !== undefined && (typeof threshold !== "number" || Number.isNaN(threshold)))
+    return "threshold is not a number";
+  return filter === undefined || isJsonObject(filter) ? undefined : "the filter is no object";
+}
+
+/** The entry when it is one; throws `MemoryError("store")` naming the field that is not what it should be. */
+export function checkedEntry(entry: MemoryEntryInput): MemoryEntryInput {
+  const fault = entryFault(entry);
+  if (fault === undefined) return entry;
+  throw new MemoryError("store", fault);
+}
+
+function entryFault(value: unknown): string | undefined {
+  if (!isJsonObject(value)) return "there is no entry";
+  const { id, content, metadata } = value;
+  if (id !== undefined && typeof id !== "string") return "the id of the entry is no text";
+  if (typeof content !== "string") return "the content of the entry is no text";
+  return metadata === undefined || isJsonObject(metadata) ? undefined : "the metadata of the entry is no object";
 }

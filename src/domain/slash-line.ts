@@ -14,6 +14,6 @@ export function parseSlashLine(text: string): Parsed<SlashLine> {
 }
 
 /** True for an id or alias that a command line can call. */
-export function isCommandName(name: string): boolean {
-  return COMMAND_NAME.test(name);
+export function isCommandName(name: unknown): name is string {
+  return typeof name === "string" && COMMAND_NAME.test(name);
 }

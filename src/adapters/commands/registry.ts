@@ -1,9 +1,9 @@
-import { adopt } from "../../domain/adopt.js";
 import type { CommandArgs, CommandDef, CommandOutcome } from "../../domain/command.js";
+import { decodeCommandDef } from "../../domain/command-def.js";
 import { CommandError, CompositionError, Defect, EnneadError, errorCategory } from "../../domain/errors.js";
+import { isJsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
-import { isCommandName } from "../../domain/slash-line.js";
-import { checkValue, validateArgs } from "../../domain/validate-args.js";
+import { validateArgs } from "../../domain/validate-args.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { CommandContext, CommandPort } from "../../ports/command.js";
 
@@ -11,7 +11,9 @@ import type { CommandContext, CommandPort } from "../../ports/command.js";
 export type CommandHandler = (args: CommandArgs, context: CommandContext) => Awaitable<CommandOutcome>;
 
 /** A command as its author writes it. Left out: the id as label, category `general`, type `action`, visible, no parameters, no aliases. */
-export type CommandSpec = Pick<CommandDef, "id" | "description"> & Partial<CommandDef>;
+export type CommandSpec = Pick<CommandDef, "id" | "description"> & {
+  readonly [K in keyof CommandDef]?: CommandDef[K] | undefined;
+};
 
 type Entry = { readonly def: CommandDef; readonly run: CommandHandler };
 
@@ -22,13 +24,12 @@ export class CommandRegistry implements CommandPort {
 
   /**
    * Adds a command; the definition is copied and frozen. Throws `CompositionError`: `duplicate-id` for an id or alias already taken,
-   * `invalid-config` for a name no command line can call, a parameter named twice, or a default its own parameter refuses.
+   * `invalid-config` for a name no command line can call, a parameter that is none or named twice, or a default its own parameter refuses.
    */
   register(spec: CommandSpec, run: CommandHandler): this {
-    const def = adopt({ ...DEFAULTS, label: spec.id, ...spec }, "command");
+    const def = decodeCommandDef(filledIn(spec));
     const names = [def.id, ...def.aliases];
-    checkNames(names, this.#byName);
-    checkParams(def);
+    checkFree(names, this.#byName);
     const entry = { def, run };
     this.#entries.push(entry);
     for (const name of names) this.#byName.set(name, entry);
@@ -58,23 +59,17 @@ export class CommandRegistry implements CommandPort {
 
 const DEFAULTS = { category: "general", type: "action", params: [], aliases: [], visible: true } as const;
 
-function checkNames(names: readonly string[], taken: ReadonlyMap<string, Entry>): void {
+/** A field that is set to `undefined` is left out. */
+function filledIn(spec: CommandSpec): unknown {
+  if (!isJsonObject(spec)) return spec;
+  const given = Object.entries(spec).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, label: spec["id"], ...Object.fromEntries(given) };
+}
+
+function checkFree(names: readonly string[], taken: ReadonlyMap<string, Entry>): void {
   for (const [index, name] of names.entries()) {
-    if (!isCommandName(name))
-      throw new CompositionError("invalid-config", `no command line can call "${safeLabel(name)}"`);
     const owner = taken.get(name)?.def.id ?? (names.indexOf(name) < index ? names[0] : undefined);
     if (owner !== undefined)
       throw new CompositionError("duplicate-id", `command "${name}" is already taken by "${owner}"`);
-  }
-}
-
-function checkParams(def: CommandDef): void {
-  const seen = new Set<string>();
-  for (const param of def.params) {
-    if (seen.has(param.name))
-      throw new CompositionError("invalid-config", `${def.id} has two parameters "${safeLabel(param.name)}"`);
-    seen.add(param.name);
-    const checked = param.default === undefined ? undefined : checkValue(param, param.default);
-    if (checked?.ok === false) throw new CompositionError("invalid-config", `default of ${def.id}: ${checked.reason}`);
   }
 }

@@ -1,7 +1,13 @@
 import { adopt } from "../../domain/adopt.js";
 import { thrownLabel } from "../../domain/describe-thrown.js";
 import { MemoryError } from "../../domain/errors.js";
-import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../../domain/memory.js";
+import {
+  checkedEntry,
+  type MemoryEntry,
+  type MemoryEntryInput,
+  type MemoryQuery,
+  topKOf,
+} from "../../domain/memory.js";
 import { matchesMetadata } from "../../domain/session-rules.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { MemoryPort } from "../../ports/memory.js";
@@ -35,6 +41,7 @@ export class InMemoryMemory implements MemoryPort {
   }
 
   async store(input: MemoryEntryInput): Promise<string> {
+    checkedEntry(input);
     const id = input.id ?? crypto.randomUUID();
     const entry = entryOf(id, input);
     // Deleted first, so that a replaced entry counts as stored last.
@@ -47,14 +54,13 @@ export class InMemoryMemory implements MemoryPort {
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
     const { threshold } = query;
-    if (Number.isNaN(threshold)) throw new MemoryError("search", "threshold is not a number");
     const terms = textTerms(query.query);
     if (topK === 0 || terms.length === 0) return [];
     const scores = this.#score === undefined ? this.#index.scores(terms) : await this.#scores(this.#score, query.query);
     const hits: (MemoryEntry & { readonly score: number })[] = [];
     for (const [id, entry] of this.#entries) {
       const score = scores.get(id);
-      if (score === undefined || Number.isNaN(score) || !matchesMetadata(entry.metadata, query.filter)) continue;
+      if (typeof score !== "number" || Number.isNaN(score) || !matchesMetadata(entry.metadata, query.filter)) continue;
       if (threshold === undefined || score >= threshold) hits.push({ ...entry, score });
     }
     return hits

@@ -140,6 +140,33 @@ describe("CommandRegistry", () => {
     });
   });
 
+  it("takes a field that is undefined for one left out", () => {
+    const registry = new CommandRegistry().register(
+      { id: "a", description: "b", params: undefined, aliases: undefined, label: undefined },
+      () => done,
+    );
+    expect(registry.commands()).toMatchObject([{ id: "a", label: "a", params: [], aliases: [] }]);
+  });
+
+  it.each([
+    null,
+    {},
+    { id: "a" },
+    { id: "a", description: "b", params: "x" },
+    { id: "a", description: "b", params: [null] },
+    { id: "a", description: "b", params: [{ type: "string" }] },
+    { id: "a", description: "b", params: [{ name: "p", type: "zzz" }] },
+    { id: "a", description: "b", params: [{ name: "p", type: "string", choices: "abc" }] },
+    { id: "a", description: "b", aliases: "g" },
+    { id: "a", description: "b", aliases: null },
+    { id: "a", description: "b", metadata: { n: 1n } },
+  ])("refuses a definition that is none (%#)", async (wrong) => {
+    expect(await failure(() => new CommandRegistry().register(wrong as never, () => done))).toMatchObject({
+      name: "CompositionError",
+      kind: "invalid-config",
+    });
+  });
+
   it("keeps its own copy of a definition", () => {
     const aliases = ["b"];
     const registry = new CommandRegistry().register(spec("a", { aliases }), () => done);

@@ -131,6 +131,24 @@ describe("InMemoryMemory", () => {
     expect((await memory.search({ query: "x" }))[0]?.metadata).toEqual({ list: ["a"] });
   });
 
+  it.each([undefined, null, {}, { content: 5 }, { id: 5, content: "x" }, { content: "x", metadata: [] }])(
+    "refuses the entry %j and keeps what it had",
+    async (entry) => {
+      const memory = await memoryOf({ id: "1", content: "old words" });
+      const given = (entry === null ? entry : { id: "1", ...entry }) as never;
+      await expect(memory.store(given)).rejects.toMatchObject({ name: "MemoryError", kind: "store" });
+      expect(await found(memory, "old")).toEqual(["1"]);
+    },
+  );
+
+  it.each([undefined, null, { query: undefined }, { query: "x", filter: null }, { query: "x", threshold: "1" }])(
+    "refuses the query %j",
+    async (query) => {
+      const memory = await memoryOf("x");
+      await expect(memory.search(query as never)).rejects.toMatchObject({ name: "MemoryError", kind: "search" });
+    },
+  );
+
   it("refuses what JSON cannot hold", async () => {
     const entry = { content: "x", metadata: { n: 1n } as never };
     await expect(new InMemoryMemory().store(entry)).rejects.toMatchObject({ kind: "store" });

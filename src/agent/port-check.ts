@@ -1,0 +1,37 @@
+import { CompositionError } from "../domain/errors.js";
+import type { AgentPorts } from "./agent-ports.js";
+
+/** The methods without which a port is none. */
+const METHODS = {
+  tools: ["listTools", "execute"],
+  hooks: ["onStage"],
+  memory: ["store", "search", "delete"],
+  compressors: ["compress"],
+  observers: ["onEvent"],
+  sessions: ["load", "save"],
+  lifecycles: ["onShutdown"],
+  commands: ["commands", "invoke"],
+} as const satisfies { readonly [K in keyof AgentPorts]?: readonly string[] };
+
+type ListName = keyof typeof METHODS;
+
+const LISTS = Object.keys(METHODS) as readonly ListName[];
+
+/** Throws `CompositionError("invalid-config")` naming the port and the place where a list of ports is none, or holds what is none. */
+export function checkPorts(ports: { readonly [K in ListName]?: unknown }): void {
+  for (const name of LISTS) {
+    const list = ports[name];
+    if (list === undefined) continue;
+    if (!Array.isArray(list)) throw new CompositionError("invalid-config", `${name} is no list`);
+    for (let i = 0; i < list.length; i++) {
+      const missing = METHODS[name].find((method) => !hasMethod(list[i], method));
+      if (missing !== undefined)
+        throw new CompositionError("invalid-config", `${name}[${i}] has no method \`${missing}\``);
+    }
+  }
+}
+
+function hasMethod(port: unknown, method: string): boolean {
+  if ((typeof port !== "object" && typeof port !== "function") || port === null) return false;
+  return typeof Reflect.get(port, method) === "function";
+}
