@@ -13,6 +13,8 @@ export type CallBlock = {
   /** The newest piece of `raw`: looking at it does not join the pieces. */
   tail: string;
   guesses: number;
+  /** A delta under another id went on with this call: its ids say nothing. */
+  hasMadeUpIds: boolean;
   providerData: ProviderData | undefined;
 };
 
@@ -59,7 +61,11 @@ export class CallAssembly {
     }
     if (id !== undefined && call.id !== undefined && call.id !== id) {
       const known = this.#callOf.get(id);
-      if (known?.index !== index) return goesOn(call, name, piece) ? call : undefined;
+      if (known?.index !== index) {
+        if (!goesOn(call, name, piece)) return undefined;
+        call.hasMadeUpIds = true;
+        return call;
+      }
       call = known;
     }
     return name !== undefined && opensAnother(call, id, name, piece) ? undefined : call;
@@ -74,6 +80,7 @@ export class CallAssembly {
       raw: "",
       tail: "",
       guesses: 0,
+      hasMadeUpIds: false,
       providerData: undefined,
     };
     this.#callAt.set(index, call);
@@ -81,10 +88,15 @@ export class CallAssembly {
   }
 }
 
-/** Some servers make up an id for every delta, with the name or without: more of arguments that are not complete is no new call. */
+/**
+ * Some servers make up an id for every delta, with the name or without: a piece of arguments that are not complete is no new call. The
+ * first piece of a new call comes without any, or with all of them.
+ */
 function goesOn(call: CallBlock, name: string | undefined, piece: string): boolean {
-  const isMore = name === undefined || (name === call.name && call.raw !== "" && !startsObject(piece));
-  return isMore && piece !== "" && !isComplete(call);
+  if (name !== undefined && name !== call.name) return false;
+  if (piece === "") return call.hasMadeUpIds;
+  if (name !== undefined && call.raw === "") return !parseArguments(piece).ok;
+  return !(name !== undefined && startsObject(piece)) && !isComplete(call);
 }
 
 /** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
