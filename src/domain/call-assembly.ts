@@ -13,8 +13,6 @@ export type CallBlock = {
   /** The newest piece of `raw`: looking at it does not join the pieces. */
   tail: string;
   guesses: number;
-  /** A delta under another id went on with this call: its ids say nothing. */
-  hasMadeUpIds: boolean;
   providerData: ProviderData | undefined;
 };
 
@@ -61,11 +59,7 @@ export class CallAssembly {
     }
     if (id !== undefined && call.id !== undefined && call.id !== id) {
       const known = this.#callOf.get(id);
-      if (known?.index !== index) {
-        if (!goesOn(call, name, piece)) return undefined;
-        call.hasMadeUpIds = true;
-        return call;
-      }
+      if (known?.index !== index) return goesOn(call, name, piece) ? call : undefined;
       call = known;
     }
     return name !== undefined && opensAnother(call, id, name, piece) ? undefined : call;
@@ -80,7 +74,6 @@ export class CallAssembly {
       raw: "",
       tail: "",
       guesses: 0,
-      hasMadeUpIds: false,
       providerData: undefined,
     };
     this.#callAt.set(index, call);
@@ -93,8 +86,7 @@ export class CallAssembly {
  * first piece of a new call comes without any, or with all of them.
  */
 function goesOn(call: CallBlock, name: string | undefined, piece: string): boolean {
-  if (name !== undefined && name !== call.name) return false;
-  if (piece === "") return call.hasMadeUpIds;
+  if (piece === "" || (name !== undefined && name !== call.name)) return false;
   if (name !== undefined && call.raw === "") return !parseArguments(piece).ok;
   return !(name !== undefined && startsObject(piece)) && !isComplete(call);
 }
