@@ -1,4 +1,4 @@
-import { adopt } from "../domain/adopt.js";
+import { adopt, isAdopted } from "../domain/adopt.js";
 import { estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
@@ -45,7 +45,7 @@ export class Conversation {
     return this.#stored.at(-1);
   }
 
-  /** Takes what a store answered: all, or what follows the part already here. A TypeError for what is no session changes nothing. */
+  /** Takes what a store answered: all, or what follows the part already here. A `SessionError("corrupt")` or TypeError for what is no session changes nothing. */
   take(loaded: LoadedSession): void {
     const { from = 0, revision } = loaded;
     if (from > this.#stored.length) throw new TypeError(`the messages before ${from} are missing`);
@@ -53,7 +53,7 @@ export class Conversation {
       stampStored(message, `${this.id}.${from + index}`, "stored message"),
     );
     const metadata = adopt(loaded.metadata, "stored metadata");
-    const compaction = loaded.compaction && adopt(loaded.compaction, "stored compaction");
+    const compaction = loaded.compaction && storedRecord(loaded.compaction, this.id);
     if (from < this.#stored.length || compactionChanged(this.compaction, compaction)) this.#forgetView();
     this.#stored.length = from;
     this.push(messages);
@@ -152,6 +152,14 @@ export class Conversation {
     this.#estimate = 0;
     this.#estimated = 0;
   }
+}
+
+function storedRecord(record: Compaction, id: string): Compaction {
+  if (isAdopted(record)) return record;
+  const messages = record.messages.map((message, index) =>
+    stampStored(message, `${id}.record.${index}`, "message of a stored compaction"),
+  );
+  return adopt({ ...record, messages }, "stored compaction");
 }
 
 /** By ids: a message of a record never changes under its id. */

@@ -80,6 +80,7 @@ function patchOf(
       const { call }: StagePatches["beforeTool"] = patch;
       if (call === undefined) return {};
       if (call.id !== stage.call.id) throw new TypeError("a hook may not change the id of a call");
+      if (typeof call.name !== "string") throw new TypeError("beforeTool.call.name is no text");
       return { call: adopt(call, "beforeTool.call") };
     }
     case "afterTool": {

@@ -30,7 +30,7 @@ function defFault(def: JsonObject): string | undefined {
   if (!isCommandName(id)) return "no command line can call its id";
   if (typeof label !== "string" || typeof description !== "string") return "label and description are texts";
   if (!Array.isArray(aliases)) return "aliases is no list";
-  const odd = aliases.find((alias) => !isCommandName(alias));
+  const odd: unknown = aliases.find((alias) => !isCommandName(alias));
   if (odd !== undefined) return `no command line can call the alias ${labelOf(odd)}`;
   if (!Array.isArray(params)) return "params is no list";
   const seen = new Set<unknown>();

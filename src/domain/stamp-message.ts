@@ -1,5 +1,7 @@
 import { adopt, adoptOwn, isAdopted } from "./adopt.js";
 import { toContent } from "./content.js";
+import { thrownLabel } from "./describe-thrown.js";
+import { SessionError } from "./errors.js";
 import { decodeFinishReason } from "./finish-reason.js";
 import { isJsonObject } from "./json.js";
 import type { AgentMessage, MessageInput } from "./message.js";
@@ -22,9 +24,13 @@ export function stampMessage(input: AgentMessage | MessageInput, id: string, at:
   return stamped(input, id, at, place, GIVEN);
 }
 
-/** The same for a message as a store has it; one that somebody wrote by hand gets what it lacks. Only what nothing could be done with is refused, so that no session is lost for a field. */
+/** The same for a message as a store has it; one that somebody wrote by hand gets what it lacks. Only what nothing could be done with is `SessionError("corrupt")`, so that no session is lost for a field. */
 export function stampStored(message: AgentMessage, id: string, place: string): AgentMessage {
-  return isAdopted(message) ? message : stamped(message, id, 0, place, STORED);
+  try {
+    return isJsonObject(message) && isAdopted(message) ? message : stamped(message, id, 0, place, STORED);
+  } catch (cause) {
+    throw new SessionError("corrupt", thrownLabel(cause), { cause });
+  }
 }
 
 function stamped(

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import type { MessageInput } from "../../src/domain/message.js";
 import { runLoop } from "../../src/agent/run-loop.js";
-import { RecordingSessionStore, ScriptedModel, stopResponse, testAgent } from "../../src/testkit/index.js";
-import { hookAt, rejectionOf, terminals } from "../support/turns.js";
+import type { SessionStore } from "../../src/ports/session-store.js";
+import { RecordingSessionStore, ScriptedModel, stopResponse, testAgent, toolOutcome } from "../../src/testkit/index.js";
+import { callsOf, hookAt, rejectionOf, terminals } from "../support/turns.js";
 
 const user = (...content: readonly unknown[]) => ({ role: "user", content }) as unknown as MessageInput;
 const url = { url: "https://example.org/x" };
@@ -92,3 +93,26 @@ test.each([undefined, null, 5, {}])(
     expect(terminals(t.observer.events)).toEqual(["turnFailed"]);
   },
 );
+
+const whole = { role: "user", content: [{ type: "text", text: "x" }], id: "m", at: 1 };
+const damaged: readonly (readonly [string, object])[] = [
+  ["a message without content", { messages: [{ role: "user" }] }],
+  [
+    "a reply whose call has no arguments",
+    { messages: [{ role: "assistant", parts: [{ type: "toolCall", id: "c", name: "f" }] }] },
+  ],
+  ["a record of nothing", { messages: [whole], compaction: { upTo: "m", messages: [null] } }],
+];
+
+test.each(damaged)("%s in a store is corrupt, not a crash", async (_, fields) => {
+  const load = () => Promise.resolve({ metadata: {}, revision: 1, ...fields });
+  const store = { load, save: () => Promise.resolve(2), append: () => Promise.resolve(2) } as unknown as SessionStore;
+  await using t = await testAgent({ script: [], sessions: [store] });
+  expect(await rejectionOf(t.agent.runTurn("hi", "s"))).toMatchObject({ kind: "session", cause: { kind: "corrupt" } });
+});
+
+test("a hook that renames a call to what is no text aborts its turn", async () => {
+  const hook = hookAt("beforeTool", (stage, context) => context.next({ call: { ...stage.call, name: 5 as never } }));
+  await using t = await testAgent({ script: [callsOf("f")], tools: { f: toolOutcome.ok("r") }, hooks: [hook] });
+  expect((await rejectionOf(t.agent.runTurn("hi", "s"))).kind).toBe("hook-aborted");
+});
