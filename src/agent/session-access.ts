@@ -1,4 +1,5 @@
 import { AgentError, Defect, SessionError } from "../domain/errors.js";
+import type { AgentMessage } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
@@ -90,13 +91,17 @@ function withoutLease(session: Session): Session {
 
 /** A session from outside: each message is one, and has an id and a time. Throws `AgentError("invalid-input")`. */
 function importable(session: Session, runtime: Runtime): Session {
-  const prefix = runtime.newId();
+  const own = runtime.newId();
   const at = runtime.now();
   try {
-    const messages = session.messages.map((message, index) =>
-      stampMessage(message, `${prefix}.${index}`, at, `messages[${index}]`),
-    );
-    return withoutLease({ ...session, messages });
+    const stampAll = (list: readonly AgentMessage[], place: string, prefix: string): readonly AgentMessage[] =>
+      list.map((message, index) => stampMessage(message, `${prefix}.${index}`, at, `${place}[${index}]`));
+    const messages = stampAll(session.messages, "messages", own);
+    const { compaction } = session;
+    if (compaction === undefined) return withoutLease({ ...session, messages });
+    if (typeof compaction.upTo !== "string") throw new TypeError("compaction.upTo is no text");
+    const record = { ...compaction, messages: stampAll(compaction.messages, "compaction.messages", `${own}.record`) };
+    return withoutLease({ ...session, messages, compaction: record });
   } catch (error) {
     throw invalidInput(error);
   }

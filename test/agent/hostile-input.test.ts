@@ -116,3 +116,17 @@ test("a hook that renames a call to what is no text aborts its turn", async () =
   await using t = await testAgent({ script: [callsOf("f")], tools: { f: toolOutcome.ok("r") }, hooks: [hook] });
   expect((await rejectionOf(t.agent.runTurn("hi", "s"))).kind).toBe("hook-aborted");
 });
+
+const records: readonly (readonly [string, object])[] = [
+  ["messages that are none", { messages: [user({ type: "image" })] }],
+  ["a record of nothing", { messages: [whole], compaction: { upTo: "m", messages: [null] } }],
+  ["a record that ends nowhere", { messages: [whole], compaction: { messages: [whole] } }],
+  ["a record that is null", { messages: [whole], compaction: null }],
+];
+
+test.each(records)("an import with %s is refused, and nothing is stored", async (_, fields) => {
+  await using t = await testAgent({ script: [] });
+  const session = { metadata: {}, revision: 0, ...fields } as never;
+  expect((await rejectionOf(t.agent.sessions.import("s", session))).kind).toBe("invalid-input");
+  expect((await t.agent.session("s")).revision).toBe(0);
+});
