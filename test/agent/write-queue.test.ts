@@ -29,7 +29,7 @@ test("a write never begins while another is under way, at whatever moment it is 
       turnId: "t",
       scope: new InProcessScope({ signal: new AbortController().signal, runtime }),
       runtime,
-    replays: false,
+      replays: false,
       storeTimeoutMs: 1_000,
       turnLeaseMs: 1_000,
       onFailure: (error) => void failures.push(error),
