@@ -35,7 +35,7 @@ export { estimateTokens } from "./domain/estimate.js";
 export type * from "./domain/event.js";
 export { isTerminal } from "./domain/event.js";
 export { expandTemplate } from "./domain/expand-template.js";
-export type * from "./domain/finish-reason.js";
+export type { FinishReason } from "./domain/finish-reason.js";
 export type { Json, JsonObject } from "./domain/json.js";
 export { DEFAULT_LIMITS, DEFAULT_MAX_TOOL_ROUNDS, type Limits } from "./domain/limits.js";
 export * from "./domain/memory.js";
