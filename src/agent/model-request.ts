@@ -54,7 +54,8 @@ export async function prepareRequest(
 ): Promise<PreparedRequest | Ended> {
   const { system, toModelMessages } = run.wiring.settings;
   const front = system === undefined ? [] : await systemMessages(run, system, attempt);
-  const messages = front.concat(projected(run, context, toModelMessages));
+  const conversation = projected(run, context, toModelMessages, attempt);
+  const messages = front.length === 0 ? conversation : front.concat(conversation);
   if (messages.at(-1)?.role === "assistant") {
     throw new ModelError("request-build", "the request would end with the assistant");
   }
@@ -109,9 +110,18 @@ async function systemMessages(
 }
 
 /** What the model may see of the conversation (C2). */
-function projected(run: TurnRun, context: RoundContext, project: Settings["toModelMessages"]): readonly Message[] {
+function projected(
+  run: TurnRun,
+  context: RoundContext,
+  project: Settings["toModelMessages"],
+  attempt: number,
+): readonly Message[] {
   const { messages, plain } = context;
-  if (project === undefined) return plain ? (messages as readonly Message[]) : withoutCustom(messages);
+  if (project === undefined && plain) {
+    // The list is handed on, so that a model may have changed it: each attempt gets one of its own.
+    return (attempt === 1 ? messages : run.conversation.view()) as readonly Message[];
+  }
+  if (project === undefined) return withoutCustom(messages);
   try {
     return withoutCustom(project([...messages]).map(run.stamp));
   } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AgentError } from "../../src/domain/errors.js";
+import { AgentError, ModelError } from "../../src/domain/errors.js";
 import { type AgentMessage, isMessage, type Message, textOf, userMessage } from "../../src/domain/message.js";
 import type { MessageInput } from "../../src/domain/message.js";
 import type { StageKind } from "../../src/domain/stage.js";
@@ -340,4 +340,20 @@ test("messages are shared by reference between requests, not copied for each", a
   const [first, second] = t.model.requests.map((request): Message | undefined => request.messages[0]);
   expect(first).toBe(second);
   expect(Object.isFrozen(first)).toBe(true);
+});
+
+test("a model that empties its messages and fails is sent all of them again", async () => {
+  const counts: number[] = [];
+  const model: ModelPort = {
+    chat: async (request) => {
+      counts.push(request.messages.length);
+      (request.messages as Message[]).length = 0;
+      if (counts.length === 1) throw new ModelError("server", "down");
+      return stopResponse("up");
+    },
+  };
+  const hook: PipelineHook = { name: "again", stages: ["modelError"], onStage: (_stage, context) => context.retry() };
+  await using t = await testAgent({ model, hooks: [hook] });
+  await t.agent.runTurn("hi");
+  expect(counts).toEqual([1, 1]);
 });
