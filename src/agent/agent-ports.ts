@@ -10,6 +10,21 @@ import type { Runtime } from "../ports/runtime.js";
 import type { SessionStore } from "../ports/session-store.js";
 import type { ToolProvider } from "../ports/tool-provider.js";
 
+/** The names of the ports and of what stands beside them. */
+export const PORT_NAMES = [
+  "model",
+  "tools",
+  "hooks",
+  "memory",
+  "compressors",
+  "observers",
+  "sessions",
+  "lifecycles",
+  "commands",
+  "config",
+  "runtime",
+] as const satisfies readonly (keyof AgentPorts)[];
+
 /** What an agent is made of. The order of each list is the order of the rules. */
 export type AgentPorts = {
   readonly model: ModelPort;

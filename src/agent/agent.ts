@@ -1,3 +1,4 @@
+import { checkFields } from "../domain/known-fields.js";
 import { AgentError, Defect } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
@@ -8,7 +9,7 @@ import type { AgentApi, EventListener, SessionAccess, TurnHandle, TurnInput, Tur
 import type { CommandAccess } from "../ports/command-access.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { ModelPort } from "../ports/model.js";
-import type { AgentPorts } from "./agent-ports.js";
+import { type AgentPorts, PORT_NAMES } from "./agent-ports.js";
 import { CommandTable } from "./command-table.js";
 import { compose, composeStores, forTurn } from "./composition.js";
 import { invalidInput } from "./invalid-input.js";
@@ -55,6 +56,7 @@ export class Agent implements AgentApi {
 
   /** Checks and wires the parts, starts the lifecycles, and lists every tool once. Rejects with `CompositionError` for what does not fit, and then has shut down what it started (A1). */
   static async create(ports: AgentPorts): Promise<Agent> {
+    checkFields("Agent.create", ports, PORT_NAMES);
     const agent = new Agent({ ...ports });
     await startAll(ports.lifecycles ?? []);
     try {

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
+import { Agent } from "../../src/agent/agent.js";
 import { OpenAiChatModel } from "../../src/adapters/models/openai-chat.js";
 import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
 import { defineTool, Type } from "../../src/adapters/tools/index.js";
@@ -23,4 +25,13 @@ it("a misspelt option of a model is refused with the right name, before anything
   );
   expect(() => new OpenAiChatModel({} as never)).toThrow(/needs the name of a model/);
   expect(() => new OpenAiChatModel(undefined as never)).toThrow(/needs an object/);
+});
+
+it("a misspelt port is refused with the right name instead of being left out", async () => {
+  const sessions = [new MemorySessionStore()];
+  const model = { chat: () => Promise.reject(new Error("unused")) };
+  await expect(Agent.create({ model, sessions, tool: [] } as never)).rejects.toThrow(
+    /no option tool; it has model, tools/,
+  );
+  await expect(Agent.create({ model, Sessions: sessions } as never)).rejects.toThrow(/did you mean sessions\?/);
 });
