@@ -95,12 +95,17 @@ export default tseslint.config(
   },
   {
     files: ["src/**/*.ts"],
-    ignores: ["src/adapters/observers/console.ts", "src/adapters/hosts/**", "src/agent/system-runtime.ts"],
+    ignores: [
+      "src/adapters/observers/console.ts",
+      "src/adapters/hosts/**",
+      "src/agent/system-runtime.ts",
+      "src/testkit/claims/run-claims.ts",
+    ],
     rules: { "no-console": "error" },
   },
   {
     files: ["src/domain/**/*.ts", "src/agent/**/*.ts"],
-    ignores: ["src/agent/in-process-scope.ts", "src/agent/system-runtime.ts"],
+    ignores: ["src/agent/in-process-scope.ts", "src/agent/system-runtime.ts", "src/testkit/claims/run-claims.ts"],
     rules: deterministic,
   },
   {

@@ -148,7 +148,7 @@ async function takeReply(
   try {
     await run.store([message], turn);
   } catch (error) {
-    rethrowDefect(error);
+    if (Defect.is(error)) throw error;
     // The reply is known although it is not stored, so its calls are closed like those of any other.
     return withEnding(next, { failed: { error } });
   }
@@ -211,9 +211,4 @@ async function storePartial(
   run.bus.publish("messageAdded", { message });
   run.assistantMessage = message;
   return { ...turn, reply: message };
-}
-
-/** For callers that catch: a `Defect` must not be taken for an outcome. */
-export function rethrowDefect(error: unknown): void {
-  if (Defect.is(error)) throw error;
 }

@@ -7,7 +7,7 @@ import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope 
  * How long after an abort user code that was running may go on before the turn goes on without it, and hooks that began then; saving may
  * take until `SAVE_MS`. What begins later must settle at once, so that many that never do cannot add up: a turn settles within 1 s (L5).
  */
-export const ABORT_GRACE_MS = 500;
+const ABORT_GRACE_MS = 500;
 const LATE_MS = 750;
 const SAVE_MS = 950;
 /** Who awaits a turn gets its end, even if nothing else is left to keep the process. */

@@ -19,7 +19,7 @@ export type ToolTable = { readonly defs: readonly ToolDef[]; readonly byName: Re
 export type Listing = { readonly provider: ToolProvider; readonly defs: readonly ToolDef[] };
 
 /** Makes the table; throws `CompositionError("tool-collision")` that names the tool and both sources. */
-export function toolTable(listings: readonly Listing[]): ToolTable {
+function toolTable(listings: readonly Listing[]): ToolTable {
   const byName = new Map<string, ToolEntry>();
   for (const { provider, defs } of listings) {
     for (const listed of defs) {
@@ -79,7 +79,7 @@ function sourceOf(def: ToolDef, provider: ToolProvider): string | undefined {
 }
 
 /** How errors name a provider. */
-export function providerLabel(provider: ToolProvider): string {
+function providerLabel(provider: ToolProvider): string {
   return provider.name === undefined ? "a tool provider without a name" : safeLabel(provider.name);
 }
 

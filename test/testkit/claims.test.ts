@@ -72,6 +72,22 @@ test("a runner gets one test per claim, and the reason in the title of a skipped
   await expect(registered[0]?.check()).rejects.toThrow("not positive");
 });
 
+test("a runner that cannot skip gets no test for a skipped claim, which is printed instead of passing", () => {
+  const registered: string[] = [];
+  const printed: unknown[] = [];
+  const { warn } = console;
+  console.warn = (text: unknown) => void printed.push(text);
+  try {
+    const capabilities = { parity: { missing: "odd numbers only" } };
+    const only = (title: string): unknown => registered.push(title);
+    runClaims({ test: only, claims: [positive, even], make: () => ({ value: 0 }), capabilities });
+  } finally {
+    console.warn = warn;
+  }
+  expect(registered).toEqual(["positive: the value is positive"]);
+  expect(printed).toEqual(["even: the value is even (skipped, no parity: odd numbers only)"]);
+});
+
 test("the test functions of vitest and node:test fit, and two claims of one id are refused", () => {
   const runners: TestFunction[] = [test, nodeTest];
   for (const runner of runners) {
