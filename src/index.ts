@@ -1,5 +1,6 @@
 export { Agent } from "./agent/agent.js";
 export type { AgentPorts } from "./agent/agent-ports.js";
+export { createBudget } from "./agent/budget.js";
 export { type InProcessOptions, InProcessScope } from "./agent/in-process-scope.js";
 export { type LoopPorts, runLoop } from "./agent/run-loop.js";
 export { toChatOptions } from "./agent/settings.js";
@@ -58,8 +59,18 @@ export { type PartialResponse, StreamAccumulator } from "./domain/stream.js";
 export type * from "./domain/stream-chunk.js";
 export * from "./domain/tool.js";
 export { orderResults, type TranscriptViolation, transcriptLaw } from "./domain/transcript.js";
-export { begin, type Endings, type RoundDecision, type Turn, withReply, withResults } from "./domain/turn.js";
+export {
+  begin,
+  type Endings,
+  type Exceeded,
+  type RoundDecision,
+  type Turn,
+  type Waiting,
+  withReply,
+  withResults,
+} from "./domain/turn.js";
 export type * from "./domain/turn-result.js";
+export type { ToolHints } from "./domain/tool-hints.js";
 export {
   EMPTY_TURN_VIEW,
   type PartialCall,

@@ -1,27 +1,40 @@
 import { checkFields } from "../domain/known-fields.js";
-import { AgentError, Defect } from "../domain/errors.js";
+import { Defect } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
-import type { AgentApi, EventListener, SessionAccess, TurnHandle, TurnInput, TurnOptions } from "../ports/agent-api.js";
+import type {
+  AgentApi,
+  CompactResult,
+  EventListener,
+  ResumeOptions,
+  SessionAccess,
+  SteeringInput,
+  TurnHandle,
+  TurnInput,
+  TurnOptions,
+} from "../ports/agent-api.js";
 import type { CommandAccess } from "../ports/command-access.js";
+import type { Explanation } from "../ports/explanation.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { ModelPort } from "../ports/model.js";
 import { type AgentPorts, PORT_NAMES } from "./agent-ports.js";
 import { CommandTable } from "./command-table.js";
-import { compose, composeStores, forTurn } from "./composition.js";
-import { invalidInput } from "./invalid-input.js";
-import { type Launch, launch, type LaunchOptions } from "./launch.js";
+import { compactSession } from "./compact-session.js";
+import { compose, composeStores } from "./composition.js";
+import { explain } from "./explain.js";
+import { givenDecisions } from "./resume-plan.js";
+import type { Opening } from "./run-turn.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
 import { resolveSettings } from "./settings.js";
-import { LiveTurns, startAll, stopAll } from "./shutdown.js";
+import { startAll, stopAll } from "./shutdown.js";
 import { systemRuntime } from "./system-runtime.js";
 import { type ListBound, listingsOf, listTools } from "./tool-table.js";
-import { appendable, turnInput } from "./turn-input.js";
-import { RunningTurn } from "./turn-handle.js";
+import { appendable, steeringInput, turnInput } from "./turn-input.js";
+import { TurnLauncher } from "./turn-launcher.js";
 import { busy } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
 
@@ -33,7 +46,7 @@ export class Agent implements AgentApi {
   #ports: AgentPorts;
   readonly #host: SessionHost;
   readonly #stored: StoredSessions;
-  readonly #turns = new LiveTurns();
+  readonly #turns: TurnLauncher;
   readonly #listeners = new Set<EventListener>();
   #wiring: Wiring;
   #closing: Promise<void> | undefined;
@@ -52,6 +65,7 @@ export class Agent implements AgentApi {
     );
     this.#stored = new StoredSessions(this.#host, runtime);
     this.sessions = this.#stored;
+    this.#turns = new TurnLauncher(this.#host, this.#listeners, () => ({ wiring: this.#wiring, ports: this.#ports }));
   }
 
   /** Checks and wires the parts, starts the lifecycles, and lists every tool once. Rejects with `CompositionError` for what does not fit, and then has shut down what it started (A1). */
@@ -70,16 +84,33 @@ export class Agent implements AgentApi {
     return agent;
   }
 
-  async runTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): Promise<TurnResult> {
-    const made = this.#launch(input, sessionId, options);
-    // In the next microtask, like every other turn: the order of the calls is the order of the turns (T1, T8).
-    await Promise.resolve();
-    return this.#start(made);
+  runTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): Promise<TurnResult> {
+    return this.#turns.run({ opening: () => inputOf(input), sessionId, options });
   }
 
   startTurn(input: TurnInput, sessionId?: string, options: TurnOptions = {}): TurnHandle {
-    const made = this.#launch(input, sessionId, options);
-    return new RunningTurn(made.run.turnId, made.bus, made.control, () => this.#start(made));
+    return this.#turns.handle({ opening: () => inputOf(input), sessionId, options });
+  }
+
+  resumeTurn(sessionId: string, options: ResumeOptions = {}): Promise<TurnResult> {
+    return this.#turns.run({ opening: () => decisionsOf(options), sessionId, options });
+  }
+
+  startResume(sessionId: string, options: ResumeOptions = {}): TurnHandle {
+    return this.#turns.handle({ opening: () => decisionsOf(options), sessionId, options });
+  }
+
+  steer(sessionId: string, message: SteeringInput): boolean {
+    const given = steeringInput(message);
+    return this.#turns.live.on(sessionId)?.control.inbox.add("steering", given) === true;
+  }
+
+  compact(sessionId: string): Promise<CompactResult> {
+    return compactSession(this.#wiring, this.#host, sessionId);
+  }
+
+  explain(): Explanation {
+    return explain(this.#wiring, this.#ports);
   }
 
   async session(id: string): Promise<Session> {
@@ -147,51 +178,20 @@ export class Agent implements AgentApi {
 
   async #close(): Promise<void> {
     const { runtime, settings } = this.#wiring;
-    await this.#turns.drain(runtime, settings.limits.drainMs);
+    await this.#turns.live.drain(runtime, settings.limits.drainMs);
     this.#host.close();
     const failures = this.#wiring.lister.close();
     failures.push(...(await stopAll(this.#ports.lifecycles ?? [])));
     if (failures.length > 0) throw new AggregateError(failures, "the agent did not shut down cleanly");
   }
-
-  #launch(input: TurnInput, sessionId: string | undefined, options: TurnOptions): Launch {
-    const { runtime } = this.#wiring;
-    const turnId = options.turnId ?? runtime.newId();
-    const made = launch({
-      ...this.#prepare(input, options),
-      host: this.#host,
-      sessionId: sessionId ?? runtime.newId(),
-      turnId,
-      onEnd: () => this.#turns.delete(made.control),
-    });
-    for (const listener of this.#listeners) made.bus.listen(listener);
-    return made;
-  }
-
-  /** Copies the input at once, so that the caller may change its own; what is wrong with it, or with the options, is thrown when the turn starts. */
-  #prepare(input: TurnInput, options: TurnOptions): Pick<LaunchOptions, "wiring" | "options" | "input"> {
-    try {
-      const wiring = forTurn(this.#wiring, this.#ports, options);
-      const messages = turnInput(input);
-      return { wiring, options, input: () => (this.#turns.checkOpen(), messages) };
-    } catch (error) {
-      const refuse = (): never => {
-        this.#turns.checkOpen();
-        throw invalid(error);
-      };
-      return { wiring: this.#wiring, options: { signal: options.signal }, input: refuse };
-    }
-  }
-
-  #start(made: Launch): Promise<TurnResult> {
-    return this.#turns.run(made.control, made.start);
-  }
 }
 
-/** What is wrong with the input or options of a turn; a `Defect` stays one. */
-function invalid(error: unknown): unknown {
-  if (Defect.is(error) || error instanceof AgentError) return error;
-  return invalidInput(error);
+function inputOf(input: TurnInput): Opening {
+  return { type: "input", messages: turnInput(input) };
+}
+
+function decisionsOf({ decisions }: ResumeOptions): Opening {
+  return { type: "resume", decisions: givenDecisions(decisions) };
 }
 
 /** The single failures of a shut-down. */

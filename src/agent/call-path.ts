@@ -1,5 +1,6 @@
 import { AgentError, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
+import type { Budget } from "../ports/budget.js";
 
 /** A turn whose tool is on the way to a caller, and the way to that turn. It is over when it holds nothing any more. */
 export type CallPath = {
@@ -7,6 +8,8 @@ export type CallPath = {
   /** Whose locks it holds; ids mean nothing elsewhere. */
   readonly host: object | undefined;
   readonly held: readonly string[];
+  /** The budgets it shares with the turns that its tools start (A5). */
+  readonly budgets: readonly Budget[];
   readonly outer: CallPath | undefined;
 };
 

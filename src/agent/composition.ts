@@ -6,6 +6,7 @@ import type { ModelPort } from "../ports/model.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { SessionStore } from "../ports/session-store.js";
 import type { AgentPorts } from "./agent-ports.js";
+import { checkBudget } from "./budget.js";
 import { indexHooks } from "./hook-index.js";
 import { MemoryFanOut } from "./memory-fan-out.js";
 import { receiversOf } from "./observers.js";
@@ -51,6 +52,7 @@ export function composeStores(sessions: readonly SessionStore[] | undefined): St
 /** The wiring of one turn: the agent's own, shared, unless the turn brings something; then turn hooks stand inside the agent's (H2). */
 export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions): Wiring {
   const { hooks, tools, observers, config } = options;
+  checkBudget("budget", options.budget);
   if (hooks === undefined && tools === undefined && observers === undefined && config === undefined) return wiring;
   checkPorts({ hooks, tools, observers });
   return {

@@ -1,11 +1,11 @@
 import { adopt, isAdopted } from "../domain/adopt.js";
-import { estimateTokens } from "../domain/estimate.js";
+import { estimateAll, estimateTokens } from "../domain/estimate.js";
 import type { JsonObject } from "../domain/json.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
 import type { Compaction, LoadedSession, Revision, Session, SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import { stampStored } from "../domain/stamp-message.js";
-import { type OpenCall, openCalls, orderResults, requestView } from "../domain/transcript.js";
+import { type OpenCall, openCalls, orderResults, requestView, settledEnd } from "../domain/transcript.js";
 
 /** Where a session stands: how many messages, and the id of the last. */
 export type Standing = { readonly count: number; readonly last: string | undefined };
@@ -43,6 +43,11 @@ export class Conversation {
 
   last(): AgentMessage | undefined {
     return this.#stored.at(-1);
+  }
+
+  /** The last message of a kind. */
+  lastWhere(is: (message: AgentMessage) => boolean): AgentMessage | undefined {
+    return this.#stored.findLast(is);
   }
 
   /** Takes what a store answered: all, or what follows the part already here. A `SessionError("corrupt")` or TypeError for what is no session changes nothing. */
@@ -99,12 +104,19 @@ export class Conversation {
   /** What a request shows (S4), a fresh list. Called between rounds, when every call has its result. */
   view(): AgentMessage[] {
     if (this.#viewed === 0 && this.compaction !== undefined) this.#startAtCompaction(this.compaction);
-    if (this.#viewed < this.#stored.length) {
-      const rest = this.#viewed === 0 ? this.#stored : this.#stored.slice(this.#viewed);
-      this.#show(requestView(rest));
-      this.#viewed = this.#stored.length;
+    const end = settledEnd(this.#stored, this.#viewed);
+    if (this.#viewed < end) {
+      this.#show(requestView(this.#stored.slice(this.#viewed, end)));
+      this.#viewed = end;
     }
-    return this.#view.slice();
+    return end === this.#stored.length ? this.#view.slice() : this.#view.concat(this.#tail());
+  }
+
+  /** What is shown behind the view as long as nothing follows it. */
+  #tail(): AgentMessage[] {
+    const tail = requestView(this.#stored.slice(this.#viewed));
+    this.#custom ||= tail.some((message) => !isMessage(message));
+    return tail;
   }
 
   /** Whether the view holds messages of the application's own kinds. */
@@ -128,7 +140,7 @@ export class Conversation {
     for (; this.#estimated < this.#view.length; this.#estimated++) {
       this.#estimate += estimateTokens(this.#view[this.#estimated] as AgentMessage);
     }
-    return this.#estimate;
+    return this.#viewed === this.#stored.length ? this.#estimate : this.#estimate + estimateAll(this.#tail());
   }
 
   #startAtCompaction(compaction: Compaction): void {

@@ -4,7 +4,7 @@ import { textOf } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { orderResults } from "../domain/transcript.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
-import { begin, type Turn } from "../domain/turn.js";
+import { begin, type Exceeded, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
 import { abortedByHook, asAgentError } from "./as-agent-error.js";
 import type { EndStep } from "../domain/next-step.js";
@@ -14,15 +14,18 @@ import type { TurnRun } from "./turn-run.js";
 /** Saves what is left, tells the hooks, and publishes the one terminal event. */
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
   let failure = step.type === "fail" ? failureOf(run, turn, step) : undefined;
+  let stored = failure === undefined;
   try {
     const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
     await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
   } catch (error) {
     if (Defect.is(error)) throw error;
+    stored = false;
     if (step.type === "abort") run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
     else failure ??= asAgentError(error);
   }
   if (run.control.failure !== undefined) await salvage(run);
+  if (!stored && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
   if (failure !== undefined)
     return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
   const { status, stopReason } = statusOf(step);
@@ -69,12 +72,14 @@ async function failTurn(run: TurnRun, error: AgentError, entered: number): Promi
 
 function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
   const { maxToolRounds } = run.wiring.settings.limits;
-  const { failed, hookAborted } = turn.endings;
+  const { failed, hookAborted, expired, exceeded } = turn.endings;
   switch (step.why) {
     case "tool-loop-exceeded":
       return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`);
     case "hook-aborted":
       return abortedByHook(hookAborted?.reason ?? "a hook aborted the turn", hookAborted?.error);
+    case "exceeded":
+      return exceededError(expired ?? exceeded);
     case "failed":
       return failed?.error instanceof AgentError
         ? failed.error
@@ -82,6 +87,13 @@ function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fai
     default:
       return unreachable(step.why);
   }
+}
+
+/** What a turn fails with that may not use more. */
+export function exceededError(exceeded: Exceeded | undefined): AgentError {
+  const { kind = "budget-exceeded", limit = "", cause } = exceeded ?? {};
+  const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : `${limit} is used up`;
+  return new AgentError(kind, text, { limit, cause });
 }
 
 function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
@@ -169,7 +181,7 @@ export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReaso
     usage: turn.usage,
     rounds: turn.rounds,
     deferred: run.deferred.slice(),
-    undelivered: run.undelivered,
+    undelivered: [...run.undelivered, ...run.control.inbox.close().map(run.stamp)],
     finalSessionId: run.sessionId,
     ...(stopReason === undefined ? undefined : { stopReason }),
   };

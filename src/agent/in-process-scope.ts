@@ -15,27 +15,30 @@ const HOLD = { keepAlive: true };
 
 /** Why a step or hook was given up. */
 export class CutOff extends Error {
-  readonly why: "aborted" | "timeout";
-  constructor(why: "aborted" | "timeout") {
-    super(why === "aborted" ? "gave no answer after the abort" : "took too long");
+  readonly why: "aborted" | "interrupted" | "timeout";
+  constructor(why: CutOff["why"]) {
+    super(why === "timeout" ? "took too long" : `gave no answer after it was ${why}`);
     this.name = "CutOff";
     this.why = why;
   }
 }
 
 /** What a scope may give up. */
-type Cuttable = Bounds & { cut(why: CutOff["why"]): void };
+type Cuttable = { readonly bounds: Bounds; cut(why: CutOff["why"]): void };
 
 /** `deadline` is infinite where there is none; one that `holds` keeps the process alive. */
-type Bounds = { readonly keep: boolean; readonly deadline: number; readonly holds: boolean };
+type Bounds = {
+  readonly keep: boolean;
+  readonly interruptible: boolean;
+  readonly deadline: number;
+  readonly holds: boolean;
+};
 
 type Alarm = { readonly at: number; readonly holds: boolean; readonly cancel: () => void };
 
 /** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
 class Waiting<T> {
-  readonly keep: boolean;
-  readonly deadline: number;
-  readonly holds: boolean;
+  readonly bounds: Bounds;
   readonly #over: (entry: Cuttable) => void;
   readonly #resolve: (outcome: Outcome<T>) => void;
   readonly #reject: (error: unknown) => void;
@@ -47,9 +50,7 @@ class Waiting<T> {
     reject: (error: unknown) => void,
   ) {
     this.#over = over;
-    this.keep = bounds.keep;
-    this.deadline = bounds.deadline;
-    this.holds = bounds.holds;
+    this.bounds = bounds;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -93,6 +94,7 @@ export class InProcessScope implements StepScope {
   readonly #waiting = new Set<Cuttable>();
   #alarm: Alarm | undefined;
   #grace: (() => void) | undefined;
+  #interruption: (() => void) | undefined;
   #over: "nothing" | "code" | "all" = "nothing";
 
   constructor(options: InProcessOptions) {
@@ -144,7 +146,7 @@ export class InProcessScope implements StepScope {
     if (this.#grace !== undefined) return;
     const giveUp = (over: "nothing" | "code" | "all"): void => {
       this.#over = over;
-      this.#cut((entry) => over === "all" || !entry.keep, "aborted");
+      this.#cut(({ bounds }) => over === "all" || !bounds.keep, "aborted");
     };
     const grace = this.#runtime.after(ABORT_GRACE_MS, () => giveUp("nothing"), HOLD);
     const late = this.#runtime.after(LATE_MS, () => giveUp("code"), HOLD);
@@ -156,18 +158,30 @@ export class InProcessScope implements StepScope {
     };
   }
 
+  /** Gives what is interruptible and runs now the grace; what begins later is not meant. */
+  interrupt(): void {
+    const running = [...this.#waiting].filter(({ bounds }) => bounds.interruptible);
+    if (running.length === 0) return;
+    this.#interruption?.();
+    const cut = (): void => this.#cut((entry) => running.includes(entry), "interrupted");
+    this.#interruption = this.#runtime.after(ABORT_GRACE_MS, cut, HOLD);
+  }
+
   /** Cancels every timer, and forgets the abort: the scope may serve another turn. */
   release(): void {
     this.#alarm?.cancel();
     this.#alarm = undefined;
     this.#grace?.();
     this.#grace = undefined;
+    this.#interruption?.();
+    this.#interruption = undefined;
     this.#over = "nothing";
   }
 
-  #bounds(ms = Number.POSITIVE_INFINITY, { keep = false, unref = false }: StepOptions = {}): Bounds {
+  #bounds(ms = Number.POSITIVE_INFINITY, options: StepOptions = {}): Bounds {
+    const { keep = false, interruptible = false, unref = false } = options;
     const bounded = ms !== Number.POSITIVE_INFINITY;
-    return { keep, deadline: bounded ? this.#runtime.elapsed() + ms : ms, holds: bounded && !unref };
+    return { keep, interruptible, deadline: bounded ? this.#runtime.elapsed() + ms : ms, holds: bounded && !unref };
   }
 
   #race<T>(running: PromiseLike<T>, bounds: Bounds): Promise<Outcome<T>> {
@@ -201,7 +215,7 @@ export class InProcessScope implements StepScope {
   /** An alarm that holds the process goes when only such is left as must not hold it. Between steps it stays, for the next. */
   #relax(): void {
     if (this.#alarm?.holds !== true) return;
-    for (const entry of this.#waiting) if (entry.holds) return;
+    for (const { bounds } of this.#waiting) if (bounds.holds) return;
     this.#alarm.cancel();
     this.#rearm();
   }
@@ -218,9 +232,9 @@ export class InProcessScope implements StepScope {
     this.#alarm = undefined;
     let at = Number.POSITIVE_INFINITY;
     let holds = false;
-    for (const entry of this.#waiting) {
-      at = Math.min(at, entry.deadline);
-      holds ||= entry.holds;
+    for (const { bounds } of this.#waiting) {
+      at = Math.min(at, bounds.deadline);
+      holds ||= bounds.holds;
     }
     if (at !== Number.POSITIVE_INFINITY) this.#set(at, holds);
   }
@@ -229,7 +243,7 @@ export class InProcessScope implements StepScope {
     const ring = (): void => {
       this.#alarm = undefined;
       const now = this.#runtime.elapsed();
-      this.#cut((entry) => entry.deadline <= now, "timeout");
+      this.#cut(({ bounds }) => bounds.deadline <= now, "timeout");
       this.#rearm();
     };
     const cancel = this.#runtime.after(Math.max(0, at - this.#runtime.elapsed()), ring, { keepAlive: holds });

@@ -1,14 +1,15 @@
 import { AgentError, Defect, errorCategory } from "../domain/errors.js";
-import type { MessageInput } from "../domain/message.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
 import type { TurnOptions } from "../ports/agent-api.js";
-import { resultOf } from "./end-turn.js";
-import { heldOn } from "./call-path.js";
+import type { Budget } from "../ports/budget.js";
+import { exceededError, resultOf } from "./end-turn.js";
+import { type CallPath, heldOn } from "./call-path.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { EventBus } from "./observers.js";
-import { runTurn } from "./run-turn.js";
+import { type Opening, runTurn } from "./run-turn.js";
 import type { SessionHost } from "./session-host.js";
+import { TurnBudget } from "./turn-budget.js";
 import { followSignal, TurnControl } from "./turn-control.js";
 import { TurnRun } from "./turn-run.js";
 import { busy, TurnSessions } from "./turn-sessions.js";
@@ -30,14 +31,14 @@ export type LaunchOptions = {
   readonly turnId: string;
   readonly options: TurnOptions;
   /** Read when the turn starts; throws what refuses it. */
-  readonly input: () => readonly MessageInput[];
+  readonly opening: () => Opening;
   /** Called when everything of the turn is over. */
   readonly onEnd: () => void;
 };
 
 /** Makes one turn with its own control, scope and bus. */
 export function launch(given: LaunchOptions): Launch {
-  const { wiring, host, sessionId, turnId, options, input, onEnd } = given;
+  const { wiring, host, sessionId, turnId, options, opening, onEnd } = given;
   const { runtime, settings } = wiring;
   const control = new TurnControl();
   const scope = options.stepScope ?? new InProcessScope({ signal: control.signal, runtime });
@@ -59,17 +60,21 @@ export function launch(given: LaunchOptions): Launch {
   });
   const bus = busOf(wiring, sessionId, turnId);
   const startedAt = options.startedAt ?? runtime.now();
-  const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller });
+  const budget = budgetOf(wiring, caller, options.budget);
+  const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller, budget });
   const start = async (): Promise<TurnResult> => {
     const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
+    const stopTimer = limitTime(run);
     try {
-      const messages = input();
+      const opened = opening();
       // A turn with providers of its own has a table of its own.
       if (options.tools !== undefined) watchTools(wiring);
       if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
-      return await (run.signal.aborted ? unstarted(run, messages) : runTurn(run, messages));
+      return await (run.signal.aborted ? unstarted(run, opened) : runTurn(run, opened));
     } finally {
+      stopTimer();
+      control.inbox.close();
       if (options.tools !== undefined) unwatchTools(wiring);
       if (bus.closing.length > 0) await settleListeners(run);
       unfollow?.();
@@ -85,10 +90,35 @@ function ownSession(id: string): AgentError {
   return new AgentError("session", "a tool may not run a turn on its own session", { cause: busy(id).cause });
 }
 
-/** A turn that was aborted before it had its session: nothing was published, and its input is told as undelivered. */
-function unstarted(run: TurnRun, messages: readonly MessageInput[]): TurnResult {
-  run.undelivered = messages.map(run.stamp);
-  return resultOf(run, begin(), "aborted", run.control.abortReason);
+/** A turn that was over before it had its session: nothing was published, and its input is told as undelivered. */
+function unstarted(run: TurnRun, opened: Opening): TurnResult {
+  if (opened.type === "input") run.undelivered = opened.messages.map(run.stamp);
+  const { expired, abortReason } = run.control;
+  if (expired === undefined) return resultOf(run, begin(), "aborted", abortReason);
+  const error = exceededError({ kind: "budget-exceeded", limit: expired });
+  throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
+}
+
+/** What a turn may use: its own limits, and the budgets of the agent, of the caller, and of the turns whose tools started it. */
+export function budgetOf(wiring: Wiring, caller: CallPath | undefined, own?: Budget): TurnBudget {
+  const { limits, budget } = wiring.settings;
+  return new TurnBudget(
+    limits,
+    [...(caller?.budgets ?? []), budget, own].filter((shared) => shared !== undefined),
+  );
+}
+
+/** Ends the turn when its time is up. Returns how to stop the clock. */
+export function limitTime({ wiring, budget, control }: TurnRun): () => void {
+  const { runtime, settings } = wiring;
+  const deadline = budget.deadline - runtime.now();
+  const { turnTimeoutMs } = settings.limits;
+  const ms = Math.min(deadline, turnTimeoutMs);
+  if (ms === Number.POSITIVE_INFINITY) return () => undefined;
+  const expire = (): void => control.expire(deadline < turnTimeoutMs ? "deadline" : "turnTimeoutMs");
+  if (ms > 0) return runtime.after(ms, expire, { keepAlive: true });
+  expire();
+  return () => undefined;
 }
 
 /** The bus of one turn. */

@@ -7,7 +7,7 @@ import { decodeResponse } from "../domain/model-response.js";
 import { replyPartFault } from "../domain/part-shape.js";
 import { StreamAccumulator } from "../domain/stream.js";
 import type { StreamChunk } from "../domain/stream-chunk.js";
-import { isUsage } from "../domain/usage.js";
+import { isUsage, mergeUsage, type Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
 import type { ModelPort } from "../ports/model.js";
 import type { PreparedRequest } from "./model-request.js";
@@ -45,17 +45,19 @@ export class ModelCall {
     const run = this.#run;
     const { model, runtime, settings } = run.wiring;
     const { messages, tools, options, requestContext } = prepared;
-    const { signal, sessionId, turnId, round } = run;
+    const { sessionId, turnId, round } = run;
+    const signal = run.control.modelSignal;
     const request = { messages, tools: [...tools], options, requestContext, signal, sessionId, turnId, round };
     let live = true;
     const onChunk = (chunk: StreamChunk): void => {
       if (live) this.#take(chunk);
     };
     const name = attempt === 1 ? `model#${round}` : `model#${round}.${attempt - 1}`;
-    const outcome = await run.scope.step(name, async () => {
+    const ask = async (): Promise<Reply> => {
       const response = await reply(model, request, settings.streaming ? onChunk : undefined);
       return { response: checked(response), at: runtime.now() };
-    });
+    };
+    const outcome = await run.scope.step(name, ask, { interruptible: true });
     live = false;
     return outcome;
   }
@@ -64,6 +66,13 @@ export class ModelCall {
   reset(reason: string): void {
     if (this.started) this.#run.bus.publishChunk(this.messageId, { type: "reset", reason });
     this.#chunks.length = 0;
+  }
+
+  /** What the stream has told of its usage so far, where it told anything. */
+  streamedUsage(): Usage | undefined {
+    let usage: Usage | undefined;
+    for (const chunk of this.#chunks) if (chunk.type === "usage") usage = mergeUsage(usage, chunk.usage);
+    return usage;
   }
 
   /** The stored form of a whole reply. */

@@ -60,7 +60,7 @@ export async function prepareRequest(
     throw new ModelError("request-build", "the request would end with the assistant");
   }
   const { options } = run.wiring.settings;
-  const tools = run.table.defs;
+  const tools = run.offeredTools();
   if (!run.stages.has("beforeModel")) {
     checkNotEmpty(run, messages);
     return { messages, tools, options, requestContext: undefined, entered: 0 };

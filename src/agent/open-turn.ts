@@ -1,97 +1,87 @@
 import { AgentError } from "../domain/errors.js";
-import { isJsonObject } from "../domain/json.js";
 import { type AgentMessage, type MessageInput, toolErrorMessage } from "../domain/message.js";
+import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import type { ToolListReason } from "../domain/stage.js";
-import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
-import { type Turn, withEnding } from "../domain/turn.js";
+import { type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
+import { pendingCalls } from "./resume-plan.js";
+import type { WriteChange } from "./session-writer.js";
 import { isConflict } from "./stores.js";
-import type { Ended } from "./model-request.js";
-import { ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
+import type { TurnSessions } from "./turn-sessions.js";
 
 const OPEN_ATTEMPTS = 20;
 
+/** What the first write of a turn holds. */
+export type FirstWrite = { readonly messages: readonly AgentMessage[]; readonly change?: WriteChange };
+
 /** Loads the session and makes it this turn's with the first write: results that were missing, the input, and the lease (S2, S4). */
-export async function openTurn(run: TurnRun, turn: Turn, input: readonly MessageInput[]): Promise<Turn> {
+export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Promise<void> {
   const messages = input.map(run.stamp);
   run.undelivered = messages;
+  await takeSession(run, loadGiven, () => {
+    const pending = SESSION_KEYS.deferred in run.conversation.metadata;
+    const change = pending ? { unset: [SESSION_KEYS.deferred] } : {};
+    return { messages: [...missingResults(run), ...messages], change };
+  });
+}
+
+/**
+ * Loads with `load`, and writes what `plan` makes of what is there; once more where somebody else wrote meanwhile. False after an
+ * abort, when nothing was written.
+ */
+export async function takeSession(
+  run: TurnRun,
+  load: (run: TurnRun, sessions: TurnSessions) => Promise<void>,
+  plan: () => FirstWrite,
+): Promise<boolean> {
   const { sessions } = run;
   for (let attempt = 1; ; attempt++) {
     if (sessions !== undefined) {
-      run.conversation = sessions.takeOut(run.sessionId);
-      await sessions.load(run.conversation);
+      await load(run, sessions);
       run.writer = sessions.writer(run.conversation);
     }
-    if (run.signal.aborted) return turn;
+    if (run.signal.aborted) return false;
     run.usageBefore = decodeUsageRecord(run.conversation.metadata[SESSION_KEYS.usage])?.session ?? {};
-    const repaired = missingResults(run);
-    const pending = SESSION_KEYS.deferred in run.conversation.metadata;
+    const { messages, change } = plan();
     try {
-      await run.writer.open([...repaired, ...messages], pending ? { unset: [SESSION_KEYS.deferred] } : {});
-      return opened(run, turn, [...repaired, ...messages]);
+      await run.writer.open(messages, change);
+      accept(run, messages);
+      return true;
     } catch (error) {
       if (!isConflict(error) || attempt === OPEN_ATTEMPTS) throw error;
     }
   }
 }
 
-function opened(run: TurnRun, turn: Turn, messages: readonly AgentMessage[]): Turn {
+/** What was accepted for the turn is in the session now. */
+export function accept(run: TurnRun, messages: readonly AgentMessage[]): void {
+  run.accepted.push(...run.undelivered);
   run.undelivered = [];
-  for (const message of messages) {
-    run.added.push(message);
-    run.bus.publish("messageAdded", { message });
-  }
-  return turn;
+  run.add(messages);
+  for (const message of messages) run.bus.publish("messageAdded", { message });
+}
+
+/** A session that was redirected is refused: its conversation goes on elsewhere (S5). */
+async function loadGiven(run: TurnRun, sessions: TurnSessions): Promise<void> {
+  run.conversation = sessions.takeOut(run.sessionId);
+  const target = await sessions.load(run.conversation);
+  if (target === undefined) return;
+  throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in ${safeLabel(target)}`);
 }
 
 /** An error result for every stored call without one; a call that waited for a decision is rejected by the new input (U5). */
 function missingResults(run: TurnRun): AgentMessage[] {
-  const deferred = run.conversation.metadata[SESSION_KEYS.deferred];
-  const waiting = new Set(
-    Array.isArray(deferred)
-      ? deferred.map((record: unknown) => (isJsonObject(record) ? record["executionId"] : undefined))
-      : [],
-  );
-  return run.conversation.openCalls().map(({ message, order, call }) => {
-    if (waiting.has(`${message.id}.${order}`))
-      return run.stamp(toolErrorMessage(call, "rejected (needs approval)", "not-started"));
-    return run.stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown"));
+  const { metadata } = run.conversation;
+  const openCalls = run.conversation.openCalls();
+  const waiting = new Set(pendingCalls({ metadata, openCalls }).map(({ executionId }) => executionId));
+  return openCalls.map((open) => {
+    if (!waiting.has(`${open.message.id}.${open.order}`)) return unknownResult(run, open);
+    return run.stamp(toolErrorMessage(open.call, "rejected (needs approval)", "not-started"));
   });
 }
 
-/** Lists the tools, lets hooks choose, and publishes what the turn has. */
-export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListReason): Promise<Turn> {
-  if (turn.endings.failed !== undefined || turn.endings.hookAborted !== undefined || run.signal.aborted) return turn;
-  const { lister, providers } = run.wiring;
-  if (run.stages.has("beforeTools")) await run.stages.forward({ kind: "beforeTools", reason });
-  run.toolsVersion = lister.version;
-  const { signal, sessionId, turnId } = run;
-  const outcome = await run.scope.step(`tools#${run.round}`, () =>
-    listTools(providers, { signal, sessionId, turnId }, (failure) => run.secondary(failure)),
-  );
-  if (!outcome.ok) throw listFailure(outcome.error);
-  run.table = lister.table(listingsOf(providers, outcome.value));
-  const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
-  run.shown = run.table;
-  run.bus.publish("toolsResolved", { tools: [...run.table.defs] });
-  if (ended === undefined) return turn;
-  if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
-  return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
-}
-
-function listFailure(error: unknown): unknown {
-  const text = error instanceof ListFailure ? error.message : "the tools could not be listed";
-  return new AgentError("runtime", text, { cause: error });
-}
-
-async function chooseTools(
-  run: TurnRun,
-  reason: ToolListReason,
-): Promise<Pick<Ended["ended"], "kind" | "reason"> | undefined> {
-  const { stage, outcome } = await run.stages.forward({ kind: "chooseTools", reason, tools: run.table.defs });
-  if (stage.tools !== run.table.defs) run.table = withDefs(run.table, stage.tools);
-  if (outcome?.kind === "stop" || outcome?.kind === "abort") return { kind: outcome.kind, reason: outcome.reason };
-  return undefined;
+/** The result of a stored call of which nobody knows what became of it (S4). */
+export function unknownResult(run: TurnRun, { call }: OpenCall): AgentMessage {
+  return run.stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown"));
 }

@@ -1,6 +1,6 @@
 import { Defect, type ToolError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
-import type { ToolCall, ToolInvocation, ToolResult } from "../domain/tool.js";
+import type { ToolCall, ToolInvocation, ToolOutcome, ToolResult } from "../domain/tool.js";
 import type { ToolEntry } from "./tool-table.js";
 
 /** A call and its place in the reply. */
@@ -23,13 +23,15 @@ export type Answered = PlacedCall & {
   readonly error?: ToolError | undefined;
   readonly answered: boolean;
   readonly entered: number;
+  /** Default `"not-started"`. */
+  readonly outcome?: ToolOutcome | undefined;
 };
 
 /** What became of a call before its wave. */
 export type Preparation =
   | Runnable
   | Answered
-  | (PlacedCall & Entered & { readonly type: "deferred"; readonly reason: string; readonly arguments: JsonObject })
+  | (PlacedCall & Entered & { readonly type: "deferred"; readonly reason: string; readonly asked: ToolCall })
   | (PlacedCall & Entered & { readonly type: "stop"; readonly reason: string })
   | (PlacedCall & Entered & { readonly type: "abort"; readonly reason: string; readonly error?: unknown });
 

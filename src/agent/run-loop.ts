@@ -9,7 +9,7 @@ import { compose } from "./composition.js";
 import { Conversation } from "./conversation.js";
 import { invalidInput } from "./invalid-input.js";
 import { InProcessScope } from "./in-process-scope.js";
-import { busOf, unwatchTools, watchTools } from "./launch.js";
+import { budgetOf, busOf, limitTime, unwatchTools, watchTools } from "./launch.js";
 import { runTurn } from "./run-turn.js";
 import { systemRuntime } from "./system-runtime.js";
 import { followSignal, TurnControl } from "./turn-control.js";
@@ -42,15 +42,18 @@ export async function runLoop(
   const sessionId = turnId;
   const bus = busOf(wiring, sessionId, turnId);
   const startedAt = runtime.now();
-  const alone = { sessions: undefined, caller: wiring.calls.current() };
+  const caller = wiring.calls.current();
+  const alone = { sessions: undefined, caller, budget: budgetOf(wiring, caller) };
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, ...alone });
   run.conversation = conversationOf(sessionId, messages, startedAt);
   run.writer = new UnstoredWriter(run.conversation);
   const unfollow = ports.signal === undefined ? undefined : followSignal(control, ports.signal);
+  const stopTimer = limitTime(run);
   try {
     watchTools(wiring);
-    return await runTurn(run, []);
+    return await runTurn(run, { type: "input", messages: [] });
   } finally {
+    stopTimer();
     unfollow?.();
     unwatchTools(wiring);
     scope.release?.();

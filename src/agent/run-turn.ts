@@ -4,35 +4,44 @@ import { type EndStep, type NextStep, nextStep } from "../domain/next-step.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin, type Turn, withAnswer, withEnding, withRound } from "../domain/turn.js";
 import type { Awaitable } from "../ports/awaitable.js";
+import type { Decision } from "../ports/hook.js";
 import { abortedByHook, asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
 import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
-import { openTurn, resolveTools } from "./open-turn.js";
+import { openTurn } from "./open-turn.js";
+import { resolveTools } from "./resolve-tools.js";
+import { resumeTurn } from "./resume-turn.js";
 import { askContinue, askEnd } from "./round-end.js";
 import { isThenable } from "./observers.js";
 import { HookFailure } from "./stages.js";
+import { poll, takeMessages } from "./take-messages.js";
 import { closeCalls, runTools } from "./tool-batch.js";
 import type { TurnRun } from "./turn-run.js";
 
+/** What a turn begins with: input, or decisions about what is stored (S6). */
+export type Opening =
+  | { readonly type: "input"; readonly messages: readonly MessageInput[] }
+  | { readonly type: "resume"; readonly decisions: readonly Decision[] };
+
 /** One turn from its first hook to its terminal event; the session is locked already. Rejects with `AgentError`, or a `Defect` unchanged. */
-export async function runTurn(run: TurnRun, given: readonly MessageInput[]): Promise<TurnResult> {
-  const entry = await beforeTurn(run, given);
+export async function runTurn(run: TurnRun, opening: Opening): Promise<TurnResult> {
+  const entry = await beforeTurn(run, opening.type === "input" ? opening.messages : []);
   if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
   if (entry.type === "abort" && run.signal.aborted) return stopUnstarted(run, entry.error.message, entry.entered);
   if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
   run.bus.publish("turnStarted", {});
   try {
-    return await loop(run, entry.input, entry.entered);
+    return await loop(run, { ...opening, messages: entry.input }, entry.entered);
   } catch (error) {
     return await endByDefect(run, error);
   }
 }
 
 /** The loop: asks the table what comes next, does it, until a step ends the turn. */
-async function loop(run: TurnRun, input: readonly MessageInput[], entered: number): Promise<TurnResult> {
+async function loop(run: TurnRun, opening: Opened, entered: number): Promise<TurnResult> {
   let turn = begin();
   try {
-    turn = await openTurn(run, turn, input);
+    turn = await open(run, turn, opening);
     turn = await resolveTools(run, turn, "turn-start");
   } catch (error) {
     turn = caught(run, turn, error);
@@ -56,12 +65,26 @@ async function loop(run: TurnRun, input: readonly MessageInput[], entered: numbe
   }
 }
 
+type Opened = Opening & { readonly messages: readonly MessageInput[] };
+
+/** What a hook adds where a turn goes on without input is steering: it comes behind the calls that are left. */
+async function open(run: TurnRun, turn: Turn, opening: Opened): Promise<Turn> {
+  if (opening.type === "resume") {
+    run.control.inbox.add("steering", opening.messages);
+    return resumeTurn(run, turn, opening.decisions);
+  }
+  await openTurn(run, opening.messages);
+  return turn;
+}
+
 /** Does one step of the loop; what it decides is in the turn it returns. */
 function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Awaitable<Turn> {
   switch (step.type) {
     case "call-model":
-      return callModel(run, turn);
+      return callModel(run, turn, { followUps: step.followUps === true });
     case "run-tools":
+      // Calls that a resumed turn takes up are a round of their own.
+      if (!run.roundOpen) beginRound(run);
       return runTools(run, turn, step.calls);
     case "ask-continue":
       return run.hasRoundCallbacks || run.stages.has("beforeContinue")
@@ -72,26 +95,21 @@ function take(run: TurnRun, turn: Turn, step: Exclude<NextStep, EndStep>): Await
   }
 }
 
-async function callModel(run: TurnRun, turn: Turn): Promise<Turn> {
+async function callModel(run: TurnRun, turn: Turn, options: { readonly followUps: boolean }): Promise<Turn> {
   await endRound(run, turn);
-  run.round += 1;
-  run.roundOpen = true;
-  run.bus.publish("roundStarted", { round: run.round });
+  beginRound(run);
   let next = withRound(turn);
-  if (run.toolsVersion !== run.wiring.lister.version) {
-    if (await toolsChanged(run)) next = await resolveTools(run, next, "tools-changed");
-    if (next.endings.stopped !== undefined || next.endings.hookAborted !== undefined) return next;
-  }
+  const outside = await poll(run, options);
+  if (outside.messages.length > 0) await takeMessages(run, next, outside.messages);
+  if (outside.toolsChanged) next = await resolveTools(run, next, "tools-changed");
+  if (next.endings.stopped !== undefined || next.endings.hookAborted !== undefined) return next;
   return askModel(run, next);
 }
 
-/** What came from outside, as recorded; what could not be read counts as changed. */
-async function toolsChanged(run: TurnRun): Promise<boolean> {
-  const poll = async (): Promise<{ readonly toolsChanged: boolean }> => ({
-    toolsChanged: run.toolsVersion !== run.wiring.lister.version,
-  });
-  const outcome = await run.scope.step(`poll#${run.round}`, poll);
-  return !outcome.ok || outcome.value.toolsChanged;
+function beginRound(run: TurnRun): void {
+  run.round += 1;
+  run.roundOpen = true;
+  run.bus.publish("roundStarted", { round: run.round });
 }
 
 async function endAndAsk(run: TurnRun, turn: Turn, end: { readonly natural: boolean }): Promise<Turn> {
@@ -99,14 +117,23 @@ async function endAndAsk(run: TurnRun, turn: Turn, end: { readonly natural: bool
   return askContinue(run, turn, end);
 }
 
-/** A turn with what happened outside the loop: an abort, a write that failed. */
+/** A turn with what happened outside the loop: an abort, time that is up, a write that failed, what waits to be heard. */
 function withOutside(run: TurnRun, turn: Turn): Turn {
-  const { abortReason, failure } = run.control;
-  let next = turn;
+  const { abortReason, failure, expired } = run.control;
+  let next = withWaiting(run, turn);
+  if (expired !== undefined && turn.endings.expired === undefined)
+    next = withEnding(next, { expired: { kind: "budget-exceeded", limit: expired } });
   if (abortReason !== undefined && turn.endings.aborted === undefined)
     next = withEnding(next, { aborted: abortReason });
   if (failure !== undefined && turn.endings.failed === undefined) next = withEnding(next, { failed: failure });
   return next;
+}
+
+function withWaiting({ control: { inbox, interrupted } }: TurnRun, turn: Turn): Turn {
+  const steering = inbox.waiting("steering");
+  const followUps = inbox.waiting("followUps");
+  if (steering + followUps > 0 || interrupted) return { ...turn, waiting: { steering, followUps, interrupted } };
+  return turn.waiting === undefined ? turn : { ...turn, waiting: undefined };
 }
 
 /** Runs what hooks left for the end of the round, if anything, and publishes it. */
@@ -138,7 +165,7 @@ async function closeCallsAndRound(run: TurnRun, turn: Turn): Promise<Turn> {
 
 /** An abort or a failure that came while the last calls were closed wins over a milder end (L8). */
 function stepAfterClosing(late: NextStep, step: EndStep): EndStep {
-  return late.type === "abort" || (late.type === "fail" && late.why === "failed") ? late : step;
+  return late.type === "abort" || (late.type === "fail" && late.why !== "tool-loop-exceeded") ? late : step;
 }
 
 /** What was thrown becomes an ending, so that the table decides; a `Defect` passes untouched (T5). */

@@ -32,6 +32,8 @@ export interface Writer {
   beat(): void;
   /** The lease may be stored still: there was a first write, and no last one. */
   readonly holdsLease: boolean;
+  /** What was added is in the store only after `close` (S3). */
+  readonly storesAtEnd: boolean;
 }
 
 /** What a writer needs of its turn. */
@@ -90,6 +92,7 @@ function usedBefore({ turnId, conversation }: WriterOptions): AgentError {
  * flight goes into the next one together. Holds the lease from its first write to its last (S2).
  */
 export class RoundWriter implements Writer {
+  readonly storesAtEnd = false;
   readonly #options: WriterOptions;
   #next = emptyBatch();
   #flushing: Promise<void> | undefined;
@@ -193,6 +196,7 @@ export class RoundWriter implements Writer {
 
 /** Keeps everything for one write at the end: nothing on failure, no lease (`persistence: "turn"`). */
 export class KeepingWriter implements Writer {
+  readonly storesAtEnd = true;
   readonly #options: WriterOptions;
   readonly #kept = emptyBatch();
   readonly #afterwards: (() => Promise<void>)[] = [];

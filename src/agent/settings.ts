@@ -7,7 +7,10 @@ import type { ChatOptions } from "../domain/model.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { AgentConfig, SecondaryFailure, SystemContext } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
+import type { Budget } from "../ports/budget.js";
+import { checkBudget } from "./budget.js";
 import { emitWarning } from "./system-runtime.js";
+import type { QueueMode } from "./turn-inbox.js";
 
 /** A config with every default filled in. */
 export type Settings = {
@@ -22,6 +25,9 @@ export type Settings = {
   readonly malformedCalls: "report" | "fail";
   readonly persistence: "round" | "turn";
   readonly onBusy: "wait" | "refuse";
+  readonly steerMode: QueueMode;
+  readonly followUpMode: QueueMode;
+  readonly budget: Budget | undefined;
   readonly onToolRoundLimit: "fail" | "stop";
   readonly onSecondaryFailure: (failure: SecondaryFailure) => void;
   readonly toModelMessages: ((messages: readonly AgentMessage[]) => readonly (Message | MessageInput)[]) | undefined;
@@ -47,6 +53,8 @@ const CHOICES = {
   malformedCalls: ["report", "fail"],
   persistence: ["round", "turn"],
   onBusy: ["wait", "refuse"],
+  steerMode: ["one", "all"],
+  followUpMode: ["one", "all"],
   onToolRoundLimit: ["fail", "stop"],
 } as const;
 
@@ -58,6 +66,7 @@ const OTHER_KEYS = [
   "coerceArguments",
   "onSecondaryFailure",
   "toModelMessages",
+  "budget",
 ] as const;
 const KNOWN: ReadonlySet<string> = new Set([
   ...OPTION_KEYS,
@@ -88,6 +97,9 @@ export function resolveSettings(config: AgentConfig, contextWindow: number | und
     malformedCalls: config.malformedCalls ?? "report",
     persistence: config.persistence ?? "round",
     onBusy: config.onBusy ?? "wait",
+    steerMode: config.steerMode ?? "one",
+    followUpMode: config.followUpMode ?? "one",
+    budget: config.budget,
     onToolRoundLimit: config.onToolRoundLimit ?? "fail",
     onSecondaryFailure: quiet(config.onSecondaryFailure ?? warn),
     toModelMessages: config.toModelMessages,
@@ -111,6 +123,7 @@ function checkKeys(config: AgentConfig): void {
   if (config.system !== undefined && typeof config.system !== "string" && typeof config.system !== "function") {
     throw new CompositionError("invalid-config", "config.system is neither text nor a function");
   }
+  checkBudget("config.budget", config.budget);
 }
 
 function optionsOf(config: AgentConfig): ChatOptions {

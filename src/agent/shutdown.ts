@@ -41,9 +41,12 @@ function labelOf(lifecycle: Lifecycle): string {
 
 const NOTHING: Promise<unknown> = Promise.resolve();
 
+/** What is kept of a turn while it lives. */
+export type LiveTurn = { readonly control: TurnControl; readonly run: { readonly sessionId: string } };
+
 /** The turns of an agent, and the end of it (A2). */
 export class LiveTurns {
-  readonly #live = new Map<TurnControl, Promise<unknown>>();
+  readonly #live = new Map<LiveTurn, Promise<unknown>>();
   #closed = false;
 
   /** Throws `AgentError("shut-down")` once the agent is closing. */
@@ -52,15 +55,22 @@ export class LiveTurns {
   }
 
   /** Starts a turn and counts it until `delete`, which the turn itself calls at its end. */
-  run<T>(control: TurnControl, start: () => Promise<T>): Promise<T> {
-    this.#live.set(control, NOTHING);
+  run<T>(turn: LiveTurn, start: () => Promise<T>): Promise<T> {
+    this.#live.set(turn, NOTHING);
     const done = start();
-    if (this.#live.has(control)) this.#live.set(control, done);
+    if (this.#live.has(turn)) this.#live.set(turn, done);
     return done;
   }
 
-  delete(control: TurnControl): void {
-    this.#live.delete(control);
+  delete(turn: LiveTurn): void {
+    this.#live.delete(turn);
+  }
+
+  /** The turn that has a session: of those that wait for it, the first. */
+  on(sessionId: string): LiveTurn | undefined {
+    for (const turn of this.#live.keys())
+      if (turn.run.sessionId === sessionId && !turn.control.inbox.closed) return turn;
+    return undefined;
   }
 
   /** No new turns; the running ones get `drainMs`, then an abort. */
@@ -70,7 +80,7 @@ export class LiveTurns {
     const cancel = runtime.after(
       drainMs,
       () => {
-        for (const control of this.#live.keys()) control.abort("the agent is shutting down");
+        for (const { control } of this.#live.keys()) control.abort("the agent is shutting down");
       },
       { keepAlive: true },
     );

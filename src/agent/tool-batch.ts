@@ -1,14 +1,14 @@
 import { AgentError, Defect } from "../domain/errors.js";
 import { type ToolMessage, toolCallsOf } from "../domain/message.js";
 import { type DeferredCall, SESSION_KEYS } from "../domain/session.js";
-import { errorResult, type ToolCall } from "../domain/tool.js";
-import { NOT_EXECUTED } from "../domain/transcript.js";
-import { type Turn, withEnding, withNoneOpen, withResults } from "../domain/turn.js";
+import { errorResult, type ToolCall, type ToolOutcome, type ToolResult } from "../domain/tool.js";
+import { NOT_EXECUTED, UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import { type Exceeded, type Turn, withEnding, withNoneOpen, withResults } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
 import { ALL_ENTERED, HookFailure } from "./stages.js";
 import { type PlacedCall, type Preparation, type Runnable, wavesOf } from "./prepared-call.js";
 import { prepareCall } from "./tool-preparation.js";
-import { executionOf, toolStep } from "./tool-runner.js";
+import { executionOf, notStartedText, toolStep } from "./tool-runner.js";
 import { BatchSettler } from "./tool-settling.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -29,6 +29,8 @@ export async function closeCalls(run: TurnRun, turn: Turn, calls: readonly ToolC
   await batch.attempt(() => batch.close(placedCalls(turn, calls), NOT_EXECUTED));
   return withNoneOpen(batch.ended());
 }
+
+const BUDGET_USED = "The tool call was not executed: the budget for tool calls is used up.";
 
 const OUTPUT_LIMIT =
   "The output limit was hit while this call was written; it was not executed. Ask for less at a time.";
@@ -82,8 +84,9 @@ class ToolBatch {
 
   /** The turn with what its hooks asked for and what failed. */
   ended(): Turn {
-    const { stopped, failure } = this.#settler;
+    const { stopped, failure, exceeded } = this.#settler;
     if (failure !== undefined) this.#fail(new AgentError("runtime", "settling a tool call failed", { cause: failure }));
+    if (exceeded !== undefined) this.#exceed({ kind: "output-limit", limit: exceeded });
     return stopped === undefined ? this.#turn : withEnding(this.#turn, { stopped });
   }
 
@@ -91,7 +94,7 @@ class ToolBatch {
     const prepared: Prepared[] = [];
     let rest: readonly Closed[] = [];
     for (const [index, call] of placed.entries()) {
-      const preparation = this.#run.signal.aborted ? undefined : await prepareCall(this.#run, call);
+      const preparation = this.#mayPrepare() ? await prepareCall(this.#run, call) : undefined;
       if (preparation?.type === "abort") {
         const asked = [...prepared, preparation];
         const closed = placed.map((each, order) => ({ ...each, entered: asked[order]?.entered }));
@@ -105,7 +108,7 @@ class ToolBatch {
     }
     await this.#defer(prepared);
     for (const answered of prepared) if (answered.type === "answered") await this.#answer(answered);
-    await this.close(rest, NOT_EXECUTED);
+    await this.close(rest, notStartedText(this.#run));
     for (const wave of wavesOf(prepared.filter((preparation) => preparation.type === "run"))) await this.#wave(wave);
   }
 
@@ -118,7 +121,7 @@ class ToolBatch {
         return this.#abort([preparation, ...later], preparation);
       }
       if (preparation === undefined || preparation.type === "stop") {
-        return this.close(this.#stop(rest, preparation), NOT_EXECUTED);
+        return this.close(this.#stop(rest, preparation), notStartedText(this.#run));
       }
       await this.#defer([preparation]);
       if (preparation.type === "answered") await this.#answer(preparation);
@@ -130,7 +133,7 @@ class ToolBatch {
   async close(closed: readonly Closed[], text: string): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
     for (const { call, order, executionId, entered = ALL_ENTERED } of closed) {
-      const execution = { result: errorResult(text), outcome: "not-started" as const };
+      const execution = this.#closing(executionId, text);
       try {
         const settling = await this.#settler.settle({ call, order, executionId, execution, answered: false, entered });
         await settling.done;
@@ -142,8 +145,23 @@ class ToolBatch {
     if (failure !== undefined) throw failure.error;
   }
 
+  /** Of a call that a resumed turn found unanswered nobody knows whether it ran, unless it was never to. */
+  #closing(executionId: string, text: string): { readonly result: ToolResult; readonly outcome: ToolOutcome } {
+    const unknown = text !== OUTPUT_LIMIT && this.#run.resumed.get(executionId)?.type === "unanswered";
+    if (unknown) return { result: errorResult(UNKNOWN_OUTCOME), outcome: "unknown" };
+    return { result: errorResult(text), outcome: "not-started" };
+  }
+
+  #mayPrepare(): boolean {
+    return !this.#run.signal.aborted && !this.#run.control.interrupted;
+  }
+
   #goesOn(): boolean {
     return this.#turn.endings.stopped === undefined && !this.#heldBack();
+  }
+
+  #exceed(exceeded: Exceeded): void {
+    this.#turn = withEnding(this.#turn, { exceeded });
   }
 
   #fail(error: AgentError): void {
@@ -163,8 +181,8 @@ class ToolBatch {
   }
 
   async #answer(preparation: Extract<Preparation, { type: "answered" }>): Promise<void> {
-    const { result, error, answered, entered, call, order, executionId } = preparation;
-    const execution = { result, outcome: "not-started" as const, error };
+    const { result, error, answered, entered, call, order, executionId, outcome = "not-started" } = preparation;
+    const execution = { result, outcome, error };
     const { done } = await this.#settler.settle({ call, order, executionId, execution, answered, entered });
     await done;
   }
@@ -174,8 +192,9 @@ class ToolBatch {
     const run = this.#run;
     const fresh = prepared.filter((preparation) => preparation.type === "deferred");
     if (fresh.length === 0) return;
-    for (const { call, executionId, reason, arguments: args } of fresh) {
-      const record = { callId: call.id, executionId, toolName: call.name, arguments: args, reason, at: run.now };
+    for (const { call, executionId, reason, asked } of fresh) {
+      const { name, arguments: args } = asked;
+      const record = { callId: call.id, executionId, toolName: name, arguments: args, reason, at: run.now };
       this.#deferred.push(record);
       run.deferred.push(record);
     }
@@ -183,9 +202,11 @@ class ToolBatch {
     for (const { call, reason } of fresh) run.bus.publish("toolCallDeferred", { call, reason });
   }
 
-  async #wave(wave: readonly Runnable[]): Promise<void> {
+  async #wave(whole: readonly Runnable[]): Promise<void> {
     const run = this.#run;
-    if (this.#heldBack() || !(await this.#admit(wave))) return this.close(wave, NOT_EXECUTED);
+    if (this.#heldBack() || !(await this.#admit(whole))) return this.close(whole, notStartedText(run));
+    const { wave, limit } = this.#affordable(whole);
+    if (limit !== undefined) await this.close(whole.slice(wave.length), BUDGET_USED);
     const steps = wave.map((runnable) => toolStep(run, runnable, this.#heldBack));
     await run.scope.all(
       steps,
@@ -193,17 +214,29 @@ class ToolBatch {
         const runnable = wave[index] as Runnable;
         const { call, order, executionId, entered } = runnable;
         const execution = executionOf(outcome, steps[index]?.timeoutMs);
+        if (execution.outcome === "not-started") run.budget.returnToolCall();
         return this.#settler.settle({ call, order, executionId, execution, runnable, answered: false, entered });
       },
       { limit: run.wiring.settings.limits.maxParallelTools },
     );
+    if (limit !== undefined) this.#exceed({ kind: "budget-exceeded", limit });
+  }
+
+  /** The calls of a wave that the budgets let through, in source order. */
+  #affordable(wave: readonly Runnable[]): { readonly wave: readonly Runnable[]; readonly limit?: string } {
+    for (let taken = 0; taken < wave.length; taken++) {
+      const limit = this.#run.budget.takeToolCall();
+      if (limit !== undefined) return { wave: wave.slice(0, taken), limit };
+    }
+    return { wave };
   }
 
   /** Calls that have not started stay so after an abort, a failure, or a stop in mid-batch. */
   readonly #heldBack = (): boolean => {
-    const { stopped, failure } = this.#settler;
-    if (stopped !== undefined || failure !== undefined) return true;
-    return this.#run.signal.aborted || this.#turn.endings.failed !== undefined;
+    const { stopped, failure, exceeded } = this.#settler;
+    if (stopped !== undefined || failure !== undefined || exceeded !== undefined) return true;
+    const { endings } = this.#turn;
+    return !this.#mayPrepare() || endings.failed !== undefined || endings.exceeded !== undefined;
   };
 
   /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. */

@@ -4,7 +4,10 @@ import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
+import { toolHints, type ToolHints } from "../domain/tool-hints.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
+import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import type { Decision } from "../ports/hook.js";
 import type { BeforeExecute } from "../ports/tool-provider.js";
 import { beforeOwn, failedOwn } from "./own-hooks.js";
 import { type Answered, type PlacedCall, type Preparation, runnable } from "./prepared-call.js";
@@ -17,15 +20,47 @@ import type { TurnRun } from "./turn-run.js";
 export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Preparation> {
   const { call } = placed;
   run.bus.publish("toolCallPending", { call });
+  const resumed = run.resumed.get(placed.executionId);
+  if (resumed === undefined) return prepared(run, placed, call);
+  if (resumed.type === "unanswered") {
+    return runsAgain(run, call)
+      ? prepared(run, placed, call)
+      : { ...refusedWith(placed, UNKNOWN_OUTCOME), outcome: "unknown" };
+  }
+  const { decision, record } = resumed;
+  if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
+  // What was approved is what had been shown: the call as hooks had made it, unless other arguments came with the decision.
+  const approved = { id: call.id, name: record.toolName, arguments: decision.arguments ?? record.arguments };
+  return prepared(run, placed, approved, decision);
+}
+
+/** Whether a call of which nobody knows whether it ran may run once more (S6). One that was malformed did not run. */
+function runsAgain(run: TurnRun, call: ToolCall): boolean {
+  if (call.malformed !== undefined) return true;
+  const entry = run.shown.byName.get(call.name);
+  if (entry === undefined) return false;
+  const { readOnly, idempotent } = hintsOf(entry);
+  return readOnly || idempotent;
+}
+
+function hintsOf({ def, provider }: ToolEntry): ToolHints {
+  return toolHints(def, { trusted: provider.trustAnnotations === true });
+}
+
+function refusedWith(placed: PlacedCall, text: string): Answered {
+  return { type: "answered", ...placed, result: errorResult(text), answered: false, entered: ALL_ENTERED };
+}
+
+async function prepared(run: TurnRun, placed: PlacedCall, call: ToolCall, decision?: Decision): Promise<Preparation> {
   const first = lookUp(run, call);
   if (first.refusal?.error.kind === "invalid-arguments") return refused(placed, first.refusal, ALL_ENTERED);
   if (!run.stages.has("beforeTool")) return innermost(run, placed, call, first, 0);
   const asked = first.args === undefined || first.args === call.arguments ? call : { ...call, arguments: first.args };
   let passed: Passed<"beforeTool">;
   try {
-    const tool = first.entry?.def;
-    const stage = { kind: "beforeTool" as const, call: asked, ...(tool === undefined ? undefined : { tool }) };
-    passed = await run.stages.forward(stage, { sourceOrder: placed.order });
+    const known = first.entry === undefined ? undefined : { tool: first.entry.def, hints: hintsOf(first.entry) };
+    const stage = { kind: "beforeTool" as const, call: asked, ...known };
+    passed = await run.stages.forward(stage, { sourceOrder: placed.order, decision });
   } catch (error) {
     return failedHook(placed, error);
   }
@@ -79,7 +114,7 @@ function decided(placed: PlacedCall, outcome: StageOutcome, call: ToolCall, ente
     case "block":
       return answered(placed, errorResult(outcome.reason), entered);
     case "defer":
-      return { type: "deferred", ...placed, entered, reason: outcome.reason, arguments: call.arguments };
+      return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: call };
     case "stop":
       return { type: "stop", ...placed, entered, reason: outcome.reason };
     case "abort":

@@ -4,7 +4,7 @@ import { Defect, ToolError } from "../domain/errors.js";
 import type { Json, JsonObject } from "../domain/json.js";
 import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
-import { NOT_EXECUTED, UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import { NOT_EXECUTED, SKIPPED, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { NamedStep, Outcome } from "../ports/step-scope.js";
 import type { ToolContext } from "../ports/tool-provider.js";
 import { CutOff } from "./in-process-scope.js";
@@ -23,6 +23,11 @@ export type Execution = {
 
 /** Whether calls that have not started yet are to stay so. */
 export type HeldBack = () => boolean;
+
+/** What the model is told of a call that does not begin any more. */
+export function notStartedText(run: TurnRun): string {
+  return run.control.interrupted ? SKIPPED : NOT_EXECUTED;
+}
 
 type Telling = { live: boolean; readonly signal: AbortSignal };
 
@@ -45,7 +50,7 @@ export function toolStep(run: TurnRun, runnable: Runnable, heldBack: HeldBack): 
 
 async function execute(run: TurnRun, runnable: Runnable, telling: Telling, heldBack: HeldBack): Promise<Execution> {
   // A call that waited for a free place does not begin after an abort or a stop.
-  if (heldBack()) return { result: errorResult(NOT_EXECUTED), outcome: "not-started" };
+  if (heldBack()) return { result: errorResult(notStartedText(run)), outcome: "not-started" };
   const { runtime, calls, settings } = run.wiring;
   const { invocation, entry, call } = runnable;
   const progress = (partial: Json): void => {

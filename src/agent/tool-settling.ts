@@ -5,6 +5,7 @@ import type { StageOf, StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.js";
 import { limitToolResult, normaliseToolReturn } from "../domain/tool-result.js";
 import type { Settling } from "../ports/step-scope.js";
+import type { OutputLimit } from "./output-meter.js";
 import { afterOwn } from "./own-hooks.js";
 import type { PlacedCall, Runnable } from "./prepared-call.js";
 import type { HookFailure } from "./stages.js";
@@ -25,6 +26,8 @@ export class BatchSettler {
   stopped: string | undefined;
   /** A `settleTool` hook threw: the result stays stored, the turn fails. */
   failure: HookFailure | undefined;
+  /** A result was larger than the output limits allow; a short one stands in its place (L2). */
+  exceeded: OutputLimit | undefined;
   readonly #run: TurnRun;
   readonly #store: (message: ToolMessage) => Promise<void>;
   #published: Promise<void> = Promise.resolve();
@@ -39,15 +42,30 @@ export class BatchSettler {
     const run = this.#run;
     run.now = Math.max(run.now, ended.execution.endedAt ?? run.now);
     const result = this.#limited(ended, await this.#afterHooks(ended));
-    const exchange = exchangeOf(run, ended, result);
+    const { exchange, message } = this.#within(ended, result);
     this.exchanges.push(exchange);
     run.exchanges.push(exchange);
-    const body = toolResultMessage(exchange.call, result, exchange.outcome);
-    const stored = this.#store(adoptOwn({ ...body, id: run.nextMessageId(), at: run.now } as ToolMessage));
+    const stored = this.#store(message);
     const before = this.#published;
     const done = this.#publish(before, stored, exchange, ended.entered);
     this.#published = done.catch(() => undefined);
     return { done };
+  }
+
+  /** A result beyond the output limits gives way to a short one: no call is left without a result. */
+  #within(ended: EndedCall, result: ToolResult): { readonly exchange: ToolExchange; readonly message: ToolMessage } {
+    const made = this.#made(ended, result);
+    const limit = this.#run.output?.refusal(made.message);
+    if (limit === undefined) return made;
+    this.exceeded ??= limit;
+    return this.#made(ended, adopt(errorResult("The result is withheld: the output limit is reached."), "tool result"));
+  }
+
+  #made(ended: EndedCall, result: ToolResult): { readonly exchange: ToolExchange; readonly message: ToolMessage } {
+    const run = this.#run;
+    const exchange = exchangeOf(run, ended, result);
+    const body = toolResultMessage(exchange.call, result, exchange.outcome);
+    return { exchange, message: adoptOwn({ ...body, id: run.nextMessageId(), at: run.now } as ToolMessage) };
   }
 
   /** Cut to `maxToolResultBytes` whoever made it (U3); what a tool returned was cut where its step ended. */

@@ -91,6 +91,11 @@ export class ToolLister {
   #table: ToolTable = toolTable([]);
   #stops: (() => void)[] = [];
 
+  /** The table made last. */
+  get listed(): ToolTable {
+    return this.#table;
+  }
+
   /** Hears of changes until `close`, which is due also when a provider throws here. */
   watch(providers: readonly ToolProvider[]): void {
     for (const provider of providers) {

@@ -1,15 +1,30 @@
 import { safeLabel } from "../domain/safe-label.js";
 import type { StepScope } from "../ports/step-scope.js";
+import { TurnInbox } from "./turn-inbox.js";
 
-/** Ends a turn from outside: by an abort, or because a write failed. Both abort the turn's signal; only the first counts. */
+/** Ends a turn from outside: by an abort, because time is up, or because a write failed. All abort the turn's signal; only the first counts. */
 export class TurnControl {
+  /** Messages for the turn while it runs (L3). */
+  readonly inbox = new TurnInbox();
   readonly #controller = new AbortController();
-  #scope: Pick<StepScope, "abort"> | undefined;
+  #model: AbortController | undefined;
+  #scope: Pick<StepScope, "abort" | "interrupt"> | undefined;
   #abortReason: string | undefined;
   #failure: { readonly error: unknown } | undefined;
+  #expired: string | undefined;
+  #interrupted = false;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** What a model call is given: aborted with the turn, or alone by an interruption. One serves the calls of a turn until it is used up. */
+  get modelSignal(): AbortSignal {
+    if (this.#model === undefined || (this.#model.signal.aborted && !this.signal.aborted)) {
+      this.#model = new AbortController();
+      if (this.signal.aborted) this.#model.abort(this.signal.reason);
+    }
+    return this.#model.signal;
   }
 
   /** Why the turn was aborted, if it was. */
@@ -22,8 +37,18 @@ export class TurnControl {
     return this.#failure;
   }
 
+  /** The limit of time that ended the turn, if one did. */
+  get expired(): string | undefined {
+    return this.#expired;
+  }
+
+  /** Whether somebody interrupted the turn, and no message has been taken for it yet (L4). */
+  get interrupted(): boolean {
+    return this.#interrupted;
+  }
+
   /** The scope is told of an abort here, so that nothing needs a listener on the signal. */
-  attach(scope: Pick<StepScope, "abort">): void {
+  attach(scope: Pick<StepScope, "abort" | "interrupt">): void {
     this.#scope = scope;
     if (this.signal.aborted) scope.abort?.();
   }
@@ -39,8 +64,30 @@ export class TurnControl {
     if (!this.signal.aborted) this.#stop("a write of the turn failed");
   }
 
+  /** Time is up. */
+  expire(limit: string): void {
+    if (this.signal.aborted) return;
+    this.#expired = limit;
+    this.#stop("the time of the turn is up");
+  }
+
+  /** Stops a model call that runs, and lets nothing of a batch start; what runs in it finishes (L4). */
+  interrupt(): void {
+    if (this.signal.aborted || this.#interrupted || this.inbox.closed) return;
+    this.#interrupted = true;
+    this.#model?.abort(new DOMException("the turn was interrupted", "AbortError"));
+    this.#scope?.interrupt?.();
+  }
+
+  /** A message goes on where somebody interrupted. */
+  resume(): void {
+    this.#interrupted = false;
+  }
+
   #stop(reason: string): void {
-    this.#controller.abort(new DOMException(reason, "AbortError"));
+    const error = new DOMException(reason, "AbortError");
+    this.#controller.abort(error);
+    this.#model?.abort(error);
     this.#scope?.abort?.();
   }
 }

@@ -1,13 +1,14 @@
 import type { TurnEvent } from "../domain/event.js";
 import type { TurnResult } from "../domain/turn-result.js";
-import type { EventListener, TurnHandle } from "../ports/agent-api.js";
+import type { EventListener, SteeringInput, TurnHandle } from "../ports/agent-api.js";
 import { EventLog } from "./event-log.js";
 import { EventReader } from "./event-reader.js";
 import type { EventBus } from "./observers.js";
 import { ToldText } from "./told-text.js";
 import type { TurnControl } from "./turn-control.js";
+import { steeringInput } from "./turn-input.js";
 
-/** A turn with everything a person or program needs to follow and end it. It starts in the next microtask (T8). */
+/** A turn with everything a person or program needs to follow, steer and end it. It starts in the next microtask (T8). */
 export class RunningTurn implements TurnHandle {
   readonly id: string;
   readonly result: Promise<TurnResult>;
@@ -36,6 +37,18 @@ export class RunningTurn implements TurnHandle {
     const stop = this.#bus.listen(listener);
     for (const event of missed) this.#bus.deliverTo(listener, event);
     return stop;
+  }
+
+  steer(message: SteeringInput): boolean {
+    return this.#control.inbox.add("steering", steeringInput(message));
+  }
+
+  followUp(message: SteeringInput): boolean {
+    return this.#control.inbox.add("followUps", steeringInput(message));
+  }
+
+  interrupt(): void {
+    this.#control.interrupt();
   }
 
   abort(reason = "aborted"): void {

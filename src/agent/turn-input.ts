@@ -2,7 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { type Content, toContent } from "../domain/content.js";
 import { type AgentMessage, type AssistantPart, type MessageInput, userMessage } from "../domain/message.js";
 import { stampMessage } from "../domain/stamp-message.js";
-import type { TurnInput } from "../ports/agent-api.js";
+import type { SteeringInput, TurnInput } from "../ports/agent-api.js";
 import { invalidInput } from "./invalid-input.js";
 
 const INPUT_ROLES: ReadonlySet<string> = new Set(["user", "system", "assistant"]);
@@ -16,6 +16,12 @@ export function turnInput(input: TurnInput): readonly MessageInput[] {
   } catch (error) {
     throw invalidInput(error);
   }
+}
+
+/** A message for a turn that runs, copied and frozen: one that a model can be sent last. Throws `AgentError("invalid-input")`. */
+export function steeringInput(message: SteeringInput): readonly MessageInput[] {
+  if (typeof message === "object" && isList(message)) throw invalidInput(new TypeError("one message at a time"));
+  return turnInput(message);
 }
 
 /** The same for a list, whoever gave it. Throws a TypeError that names the place. */

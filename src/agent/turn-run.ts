@@ -17,13 +17,18 @@ import type { StepScope } from "../ports/step-scope.js";
 import type { CallPath } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
 import { isThenable, type EventBus } from "./observers.js";
+import { type OutputMeter, outputMeter } from "./output-meter.js";
+import { NOTHING_RESUMED, type ResumedCall } from "./resumed-call.js";
 import type { Writer } from "./session-writer.js";
 import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
 import type { ToolTable } from "./tool-table.js";
+import type { TurnBudget } from "./turn-budget.js";
 import type { TurnControl } from "./turn-control.js";
 import type { TurnSessions } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
+
+const NOTHING_USED = Object.freeze({ usage: {}, modelCalls: 0, toolCalls: 0 });
 
 /** What a turn is started with. */
 export type TurnStart = {
@@ -36,6 +41,7 @@ export type TurnStart = {
   readonly control: TurnControl;
   /** Absent for a turn without session. */
   readonly sessions: TurnSessions | undefined;
+  readonly budget: TurnBudget;
   /** The turns whose tools are on the way to this one. */
   readonly caller: CallPath | undefined;
 };
@@ -50,7 +56,11 @@ export class TurnRun implements HookTurn {
   readonly signal: AbortSignal;
   readonly sessions: TurnSessions | undefined;
   readonly stages: Stages;
-  readonly added: AgentMessage[] = [];
+  readonly budget: TurnBudget;
+  readonly output: OutputMeter | undefined;
+  /** Tools that the provider refused (C3). */
+  readonly leftOut = new Set<string>();
+  readonly #added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
   readonly deferred: DeferredCall[] = [];
   /** Compressors that did not help; not asked again in this turn (C1). */
@@ -61,8 +71,12 @@ export class TurnRun implements HookTurn {
   assistantMessage: AssistantMessage | undefined;
   toolsVersion = 0;
   roundOpen = false;
-  /** Input that is not in the session yet. */
+  /** Input and steering that is taken, and not in the session yet. */
   undelivered: readonly AgentMessage[] = [];
+  /** Input and steering that is in the session, or will be where everything is stored at the end. */
+  readonly accepted: AgentMessage[] = [];
+  /** What a resumed turn continues, by execution (S6, U5). */
+  resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
   table: ToolTable = { defs: [], byName: new Map() };
@@ -70,6 +84,8 @@ export class TurnRun implements HookTurn {
   shown: ToolTable = this.table;
   /** What the session had used when the turn began. */
   usageBefore: Usage = {};
+  /** What the turn used that this one continues. */
+  continued: Pick<UsageRecord["turn"], "usage" | "modelCalls" | "toolCalls"> = NOTHING_USED;
   conversation!: Conversation;
   writer!: Writer;
   readonly #caller: CallPath | undefined;
@@ -87,6 +103,8 @@ export class TurnRun implements HookTurn {
     this.control = start.control;
     this.signal = start.control.signal;
     this.sessions = start.sessions;
+    this.budget = start.budget;
+    this.output = outputMeter(start.wiring.settings.limits);
     this.#caller = start.caller;
     this.stages = new Stages(start.wiring.hooks, this);
   }
@@ -94,7 +112,8 @@ export class TurnRun implements HookTurn {
   /** The way to a tool of this turn. */
   get path(): CallPath {
     const { turnId, sessions } = this;
-    return { turnId, host: sessions?.host, held: sessions?.held ?? [], outer: this.#caller };
+    const { shared } = this.budget;
+    return { turnId, host: sessions?.host, held: sessions?.held ?? [], budgets: shared, outer: this.#caller };
   }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;
@@ -113,10 +132,21 @@ export class TurnRun implements HookTurn {
     return this.conversation === undefined ? [] : this.conversation.snapshot();
   }
   newMessages(): AgentMessage[] {
-    return this.added.slice();
+    return this.#added.slice();
   }
   tools(): ToolDef[] {
     return [...this.table.defs];
+  }
+
+  /** What the turn has added so far. */
+  get added(): readonly AgentMessage[] {
+    return this.#added;
+  }
+
+  /** What the model is shown: all tools but those its provider refused. */
+  offeredTools(): readonly ToolDef[] {
+    const { defs } = this.table;
+    return this.leftOut.size === 0 ? defs : defs.filter(({ name }) => !this.leftOut.has(name));
   }
 
   nextMessageId(): string {
@@ -129,14 +159,32 @@ export class TurnRun implements HookTurn {
 
   /** Stores messages of this turn with what it has used so far. Rejects with `AgentError("session")`. */
   store(messages: readonly AgentMessage[], turn: Turn): Promise<void> {
-    for (const message of messages) this.added.push(message);
+    this.add(messages);
     return this.writer.add(messages, { metadata: { [SESSION_KEYS.usage]: this.usageRecord(turn) } });
   }
 
-  /** What the session and this turn have used. */
+  /** Counts messages as this turn's. */
+  add(messages: readonly AgentMessage[]): void {
+    for (const message of messages) {
+      this.#added.push(message);
+      this.output?.add(message);
+    }
+  }
+
+  /** What the session and this turn have used, what the turn continues included. */
   usageRecord(turn: Turn): UsageRecord {
     const { usage, modelCalls, toolCalls } = turn;
-    return { session: addUsage(this.usageBefore, usage), turn: { turnId: this.turnId, usage, modelCalls, toolCalls } };
+    const { continued, turnId, budget } = this;
+    const own =
+      continued === NOTHING_USED
+        ? { usage, modelCalls, toolCalls }
+        : {
+            usage: addUsage(continued.usage, usage),
+            modelCalls: continued.modelCalls + modelCalls,
+            toolCalls: continued.toolCalls + toolCalls,
+          };
+    const cost = budget.cost === undefined ? undefined : { cost: budget.cost };
+    return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost } };
   }
 
   emit(source: string, label: string, data: JsonObject): void {

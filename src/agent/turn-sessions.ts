@@ -83,19 +83,17 @@ export class TurnSessions {
     this.#held.push(id);
   }
 
-  /** Reads the session, and waits for or refuses one that another turn holds (S2). Settles soon after an abort. */
-  async load(conversation: Conversation): Promise<void> {
+  /** Reads the session, and waits for or refuses one that another turn holds (S2); answers where it goes on, unless the turn is a fork. Settles soon after an abort. */
+  async load(conversation: Conversation): Promise<string | undefined> {
     const { control, settings, fork } = this.#options;
     let seen = await this.#look(conversation, { wait: false });
     while (seen.held) {
       if (settings.onBusy === "refuse") throw busy(conversation.id);
       if (seen.waits) throw waitsForCaller(conversation.id);
       seen = await this.#look(conversation, { wait: true });
-      if (control.signal.aborted) return;
+      if (control.signal.aborted) return undefined;
     }
-    const target = seen.redirectedTo;
-    if (target === null || fork) return;
-    throw new AgentError("session", `session ${safeLabel(conversation.id)} goes on in ${safeLabel(target)}`);
+    return fork ? undefined : (seen.redirectedTo ?? undefined);
   }
 
   writer(conversation: Conversation): Writer {

@@ -5,6 +5,7 @@ import type { WriteChange, Writer } from "./session-writer.js";
 /** Keeps what a turn adds in its conversation only: there is no store, and no lease. */
 export class UnstoredWriter implements Writer {
   readonly holdsLease = false;
+  readonly storesAtEnd = false;
   readonly #conversation: Conversation;
 
   constructor(conversation: Conversation) {

@@ -199,17 +199,24 @@ export type AgentErrorKind =
   | "invalid-input"
   | "shut-down";
 
-/** Why a turn did not end in a `TurnResult`. `partial` holds all that happened; it is not enumerable and not in `toJSON`. */
+/** What an agent's failure may carry beside its kind. */
+export type AgentErrorDetails = ErrorOptions & {
+  readonly partial?: TurnResult | undefined;
+  readonly limit?: string | undefined;
+};
+
+/**
+ * Why a turn did not end in a `TurnResult`. `partial` holds all that happened; it is not enumerable and not in `toJSON`. `limit` names what
+ * `budget-exceeded` ran into, by the name it has in the configuration or the budget; for `output-limit` it is `messages`, `bytes` or `encoding`.
+ */
 export class AgentError extends EnneadError<AgentErrorKind> {
   static readonly brand = "AgentError";
   declare readonly partial: TurnResult | undefined;
-  constructor(
-    kind: AgentErrorKind,
-    message: string,
-    options: ErrorOptions & { readonly partial?: TurnResult | undefined } = {},
-  ) {
+  readonly limit: string | undefined;
+  constructor(kind: AgentErrorKind, message: string, options: AgentErrorDetails = {}) {
     super("AgentError", kind, message, options);
     define(this, "partial", options.partial);
+    this.limit = options.limit;
   }
 
   /** Adds what the turn did until it failed. */

@@ -17,6 +17,18 @@ export type Limits = {
   readonly sessionCache: number;
   /** How long `shutdown` lets turns finish. */
   readonly drainMs: number;
+  /** Of one turn, sub-agents not included; a resumed turn counts what the one it continues has used (L2). */
+  readonly maxModelCalls: number;
+  /** Calls that may start; the same. */
+  readonly maxToolCalls: number;
+  /** Reserved before each model call; the same. */
+  readonly maxTotalTokens: number;
+  /** From the start of the turn, waiting for its session included. */
+  readonly turnTimeoutMs: number;
+  /** Messages of `TurnResult.messages`; a reply or result beyond is refused (L2). */
+  readonly maxOutputMessages: number;
+  /** Bytes of these messages as JSON in UTF-8. */
+  readonly maxOutputBytes: number;
 };
 
 /** Rounds of tools before a turn stops by itself, unless `maxToolRounds` says otherwise. */
@@ -34,6 +46,12 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   turnLeaseMs: 60_000,
   sessionCache: 100,
   drainMs: 5_000,
+  maxModelCalls: Number.POSITIVE_INFINITY,
+  maxToolCalls: Number.POSITIVE_INFINITY,
+  maxTotalTokens: Number.POSITIVE_INFINITY,
+  turnTimeoutMs: Number.POSITIVE_INFINITY,
+  maxOutputMessages: Number.POSITIVE_INFINITY,
+  maxOutputBytes: Number.POSITIVE_INFINITY,
 });
 
 /** True for a number of milliseconds above 0. */

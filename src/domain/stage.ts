@@ -3,6 +3,7 @@ import type { JsonObject } from "./json.js";
 import type { AgentMessage, AssistantMessage, Message, MessageInput } from "./message.js";
 import type { ChatOptions, ModelResponse } from "./model.js";
 import type { ToolCall, ToolDef, ToolExchange, ToolInvocation, ToolResult } from "./tool.js";
+import type { ToolHints } from "./tool-hints.js";
 import type { TurnResult } from "./turn-result.js";
 
 /** Why the tool list is asked for. */
@@ -35,8 +36,8 @@ export type StageBodies = {
   readonly afterModel: { readonly response: ModelResponse };
   /** `attempt` counts the model calls of this round from 1. */
   readonly modelError: { readonly error: ModelError; readonly attempt: number; readonly phase: ModelPhase };
-  /** `tool` is absent for an unknown tool. */
-  readonly beforeTool: { readonly call: ToolCall; readonly tool?: ToolDef };
+  /** `tool` and what may be believed of its effects are absent for an unknown tool. */
+  readonly beforeTool: { readonly call: ToolCall; readonly tool?: ToolDef; readonly hints?: ToolHints };
   readonly admitTool: { readonly invocation: ToolInvocation };
   readonly toolError: { readonly call: ToolCall; readonly error: ToolError };
   /** `answered` when a hook gave the result and the tool did not run. */

@@ -125,8 +125,9 @@ function checkGroup(
 
 /**
  * What a model may be sent of a stored history (S4): results adjacent and in source order, results without call left out, an error
- * result for a call without one, replies without parts left out, of a stopped reply its text only. Messages that need no change are
- * shared. May be applied piecewise where each piece answers its own calls.
+ * result for a call without one, replies without parts left out, of a stopped reply the text where a user message follows it, else
+ * nothing. Messages that need no change are shared. May be applied piecewise where each piece answers its own calls, and none ends
+ * before what follows a stopped reply (`settledEnd`).
  */
 export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
   const groups = messages.some(needsPairing) ? pair(messages).groups : NO_GROUPS;
@@ -135,8 +136,8 @@ export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
     if (!isMessage(message)) return void view.push(message);
     if (message.role === "tool") return;
     if (message.role !== "assistant") return void view.push(message);
-    const sent = message.stopped === undefined ? message : textOnly(message);
-    if (sent.parts.length === 0) return;
+    const sent = message.stopped === undefined ? message : stoppedPart(message, followerOf(messages, index));
+    if (sent === undefined || sent.parts.length === 0) return;
     view.push(sent);
     const group = groups.get(index);
     if (group === undefined || sent !== message) return;
@@ -146,6 +147,45 @@ export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
 }
 
 const NO_GROUPS: ReadonlyMap<number, Group> = new Map();
+
+/** What is shown of a stopped reply: what was asked next refers to its text; where nothing was, the model answers anew. */
+function stoppedPart(message: AssistantMessage, follower: AgentMessage | undefined): AssistantMessage | undefined {
+  return follower?.role === "user" ? textOnly(message) : undefined;
+}
+
+/** Who speaks next; a stopped reply that said nothing does not. */
+function followerOf(messages: readonly AgentMessage[], index: number): AgentMessage | undefined {
+  for (let next = index + 1; next < messages.length; next++) {
+    const message = messages[next] as AgentMessage;
+    if (!isTurnTaking(message)) continue;
+    if (!isStopped(message) || textOnly(message).parts.length > 0) return message;
+  }
+  return undefined;
+}
+
+function isStopped(message: AgentMessage): message is AssistantMessage {
+  return isMessage(message) && message.role === "assistant" && message.stopped !== undefined;
+}
+
+function isTurnTaking(message: AgentMessage): boolean {
+  return message.role === "user" || message.role === "assistant";
+}
+
+/**
+ * How many messages, at least `from`, stay as `requestView` shows them whatever is added: all before a stopped reply that nothing follows.
+ * A result behind such a reply may answer a call before it, so that none of them is settled.
+ */
+export function settledEnd(messages: readonly AgentMessage[], from = 0): number {
+  let end = messages.length;
+  let results = false;
+  for (let index = end - 1; index >= from; index--) {
+    const message = messages[index] as AgentMessage;
+    if (isStopped(message)) end = index;
+    else if (isTurnTaking(message)) break;
+    results ||= message.role === "tool";
+  }
+  return results && end < messages.length ? from : end;
+}
 
 function textOnly(message: AssistantMessage): AssistantMessage {
   const parts = message.parts.filter((part) => part.type === "text" && part.text !== "");
@@ -160,6 +200,9 @@ function missingResult(message: AssistantMessage, order: number, call: ToolCall)
 /** What the model is told of a call that started, and whose effect nobody knows. */
 export const UNKNOWN_OUTCOME =
   "The tool call was interrupted. It is unknown whether its effect happened; check before calling it again.";
+
+/** What the model is told of a call that somebody interrupted the batch before. */
+export const SKIPPED = "The tool call was skipped: the turn was interrupted before it began.";
 
 /** What the model is told of a call that did not run. */
 export const NOT_EXECUTED = "The tool call was not executed.";

@@ -11,14 +11,27 @@ export type RoundDecision =
   | { readonly kind: "cancel"; readonly reason: string }
   | { readonly kind: "wait"; readonly reason: string };
 
+/** What the turn may not use more of: the error it fails with, and the limit by the name it has in the configuration or in the budget. */
+export type Exceeded = {
+  readonly kind: "budget-exceeded" | "output-limit";
+  readonly limit: string;
+  readonly cause?: unknown;
+};
+
 /** What has asked the turn to end, each recorded when it happened; `nextStep` decides who wins (L8). */
 export type Endings = {
   readonly aborted?: string;
   readonly failed?: { readonly error: unknown };
+  /** Time is up, and everything that ran was aborted. */
+  readonly expired?: Exceeded;
   readonly hookAborted?: { readonly reason: string; readonly error: unknown };
   readonly stopped?: string;
+  readonly exceeded?: Exceeded;
   readonly decided?: RoundDecision;
 };
+
+/** What waits outside the loop: messages nobody has taken, and whether somebody wants the turn to stop for them (L3, L4). */
+export type Waiting = { readonly steering: number; readonly followUps: number; readonly interrupted: boolean };
 
 /** The state of a turn: counters and the last round. What was said is in the session. */
 export type Turn = {
@@ -40,6 +53,8 @@ export type Turn = {
   /** Who was asked about the end of this round. */
   readonly asked: "nobody" | "continue" | "end";
   readonly endings: Endings;
+  /** Absent where nothing waits. */
+  readonly waiting?: Waiting | undefined;
 };
 
 /** A turn that has its input and nothing else. */
@@ -64,9 +79,25 @@ export function withReply(turn: Turn, reply: AssistantMessage, calls: readonly T
   return { ...turn, rounds: turn.rounds + 1, reply, open: calls, exchanges: [], asked: "nobody" };
 }
 
-/** A new round begins: nothing of it was used yet. */
+/** Takes what came of a reply that somebody interrupted, if anything came: it is a round, and no call of it is left. */
+export function withInterruptedReply(turn: Turn, reply: AssistantMessage | undefined): Turn {
+  const next = { ...turn, rounds: turn.rounds + 1 };
+  return reply === undefined ? next : { ...next, reply, open: [], exchanges: [], asked: "nobody" };
+}
+
+/** Takes up a stored reply whose calls are not all answered; `pending` of them wait for a decision still. */
+export function withStoredReply(
+  turn: Turn,
+  reply: AssistantMessage,
+  calls: { readonly open: readonly ToolCall[]; readonly pending: number },
+): Turn {
+  return { ...turn, reply, open: calls.open, deferred: calls.pending };
+}
+
+/** A new round begins: nothing of it was used yet, and what hooks decided about the end of the last one is over. */
 export function withRound(turn: Turn): Turn {
-  return { ...turn, roundUsage: {} };
+  const { decided: _decided, ...endings } = turn.endings;
+  return { ...turn, roundUsage: {}, endings };
 }
 
 /** Counts a model call, also one that failed. */
@@ -89,7 +120,8 @@ export function withResults(
   },
 ): Turn {
   const ran = batch.exchanges.filter((exchange) => exchange.outcome !== "not-started").length;
-  return { ...turn, ...batch, batches: turn.batches + 1, toolCalls: turn.toolCalls + ran };
+  const deferred = turn.deferred + batch.deferred;
+  return { ...turn, ...batch, deferred, batches: turn.batches + 1, toolCalls: turn.toolCalls + ran };
 }
 
 /** Closes open calls of a turn that ends; no batch was run. */

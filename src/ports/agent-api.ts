@@ -5,8 +5,10 @@ import type { ToolDef } from "../domain/tool.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { AgentConfig } from "./agent-config.js";
 import type { Awaitable } from "./awaitable.js";
+import type { Budget } from "./budget.js";
 import type { CommandAccess } from "./command-access.js";
-import type { PipelineHook } from "./hook.js";
+import type { Explanation } from "./explanation.js";
+import type { Decision, PipelineHook } from "./hook.js";
 import type { MemoryAccess } from "./memory.js";
 import type { ModelPort } from "./model.js";
 import type { Observer } from "./observer.js";
@@ -27,6 +29,8 @@ export type TurnOptions = {
   readonly tools?: readonly ToolProvider[] | undefined;
   /** Laid over the agent's; a field that is `undefined` leaves the agent's. */
   readonly config?: AgentConfig | undefined;
+  /** Beside the agent's own (A5). */
+  readonly budget?: Budget | undefined;
   /** Takes a session over at once from a turn that seems to be alive elsewhere (S2). */
   readonly takeOver?: boolean | undefined;
   /** Lets a turn run on a session that was redirected (S5). */
@@ -36,6 +40,15 @@ export type TurnOptions = {
   readonly startedAt?: number | undefined;
   readonly stepScope?: StepScope | undefined;
 };
+
+/** What a resumed turn may have. */
+export type ResumeOptions = TurnOptions & {
+  /** About calls that wait for one, by call id; each is accepted once (U5). */
+  readonly decisions?: readonly Decision[] | undefined;
+};
+
+/** A message for a turn that runs; a string is a user message. Replies and tool results are refused. */
+export type SteeringInput = string | MessageInput;
 
 /** Gets events in order; the turn's result waits for the promise it returns for the terminal event (T7). */
 export type EventListener = (event: TurnEvent) => Awaitable<void>;
@@ -53,9 +66,30 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
    * A reply that ends in failure or abort gives no rest. Follow the events where the exact text counts. The same rules as for events.
    */
   text(): AsyncIterable<string>;
+  /**
+   * Adds a message before the next model call, behind the results of a running batch. True until the result is built: the message is then
+   * in the session once, or in `undelivered`. False after that. Throws `AgentError("invalid-input")` for what is no message (L3).
+   */
+  steer(message: SteeringInput): boolean;
+  /** The same for the moment when the turn would end: it goes on with the message instead. */
+  followUp(message: SteeringInput): boolean;
+  /**
+   * Stops a model call that runs, keeping what was said as `stopped: "interrupted"`; in a batch running calls finish, others are skipped. Then
+   * steering that waits goes on as a new round; without any the turn ends as `stopped` (L4). Repeated or late calls do nothing.
+   */
+  interrupt(): void;
   /** Ends the turn as `aborted`; repeated or late calls do nothing. */
   abort(reason?: string): void;
 }
+
+/** What compacting a session came to. Counts are messages of a request. */
+export type CompactResult = {
+  /** Where the conversation goes on: another session after `newThread` (S5). */
+  readonly sessionId: string;
+  readonly changed: boolean;
+  readonly before: number;
+  readonly after: number;
+};
 
 /** Sessions beside the running conversation; built on `load` and `save`, under the session's lock. */
 export type SessionAccess = {
@@ -76,11 +110,27 @@ export interface AgentApi {
   runTurn(input: TurnInput, sessionId?: string, options?: TurnOptions): Promise<TurnResult>;
   /** The same turn as a handle; it starts in the next microtask (T8). */
   startTurn(input: TurnInput, sessionId?: string, options?: TurnOptions): TurnHandle;
+  /**
+   * Goes on with a stored conversation without new input: after a crash, an error, an abort, or with decisions about deferred calls (S6, U5).
+   * Rejects with `AgentError`: `nothing-to-resume` where the last reply is whole, `invalid-input` for a decision that nobody waits for.
+   */
+  resumeTurn(sessionId: string, options?: ResumeOptions): Promise<TurnResult>;
+  /** The same as a handle. */
+  startResume(sessionId: string, options?: ResumeOptions): TurnHandle;
+  /** `steer` of the turn that runs on the session in this agent; false where none does. */
+  steer(sessionId: string, message: SteeringInput): boolean;
   /** The stored session, read anew. */
   session(id: string): Promise<Session>;
   readonly sessions: SessionAccess;
   /** Adds a message between turns, under the session's lock; returns it as stored. */
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
+  /**
+   * Asks the compressors to make the conversation smaller, under the session's lock; the first that does wins (C1). Rejects with
+   * `AgentError("session")` while a turn has the session or calls wait for a decision.
+   */
+  compact(sessionId: string): Promise<CompactResult>;
+  /** How the agent is wired, as data and as text: adapters, hook order, tools as last listed, commands, limits (A4). Holds no key, prompt or message. */
+  explain(): Explanation;
   /** For turns that start from now on: another port, or another model name for the same port. */
   setModel(model: ModelPort | string): void;
   /** The tools as listed now; each provider may take `storeTimeoutMs`. */

@@ -2,6 +2,7 @@ import type { Limits } from "../domain/limits.js";
 import type { AgentMessage, Message, MessageInput } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
 import type { Awaitable } from "./awaitable.js";
+import type { Budget } from "./budget.js";
 
 /** What a dynamic system prompt may depend on. */
 export type SystemContext = {
@@ -32,6 +33,11 @@ export type AgentConfig = ChatOptions &
     /** `"turn"` writes once at the end: nothing on failure, no protection between processes. */
     readonly persistence?: "round" | "turn" | undefined;
     readonly onBusy?: "wait" | "refuse" | undefined;
+    /** How many waiting messages go into one round: the oldest (default) or all (L3). */
+    readonly steerMode?: "one" | "all" | undefined;
+    readonly followUpMode?: "one" | "all" | undefined;
+    /** Shared with every turn that has it, and with the turns that their tools start (A5). */
+    readonly budget?: Budget | undefined;
     readonly onToolRoundLimit?: "fail" | "stop" | undefined;
     /** Default `process.emitWarning`. */
     readonly onSecondaryFailure?: ((failure: SecondaryFailure) => void) | undefined;

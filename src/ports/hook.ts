@@ -31,7 +31,7 @@ export type HookContext = {
   readonly sourceOrder?: number | undefined;
   readonly memory: MemoryAccess;
   readonly commands: CommandAccess;
-  /** At `beforeTool`, what was decided about a call that had been deferred. Absent always: nothing resumes a deferred call yet. */
+  /** At `beforeTool`, what was decided about a call that had been deferred. The hook that deferred lets the call pass, all others judge it as ever. */
   readonly decision?: Decision | undefined;
   /** Runs an effect of the hook's own as a recorded step; `name` is unique within this hook and stage. Rejects with what `run` rejects with. */
   step<T extends Json>(name: string, run: () => Promise<T>): Promise<T>;

@@ -1,9 +1,11 @@
 export type * from "./agent-api.js";
 export type * from "./agent-config.js";
 export type * from "./awaitable.js";
+export type * from "./budget.js";
 export type * from "./command.js";
 export type * from "./command-access.js";
 export type * from "./compressor.js";
+export type * from "./explanation.js";
 export type * from "./hook.js";
 export type * from "./lifecycle.js";
 export type * from "./memory.js";

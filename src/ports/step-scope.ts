@@ -13,9 +13,10 @@ export type NamedStep<T> = {
   readonly ended?: ((outcome: Outcome<T>) => void) | undefined;
 };
 
-/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `timeoutMs`: settles with an error after that time; with `unref` that wait alone keeps no process alive. */
+/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `interruptible`: ends by `interrupt` too. `timeoutMs`: settles with an error after that time; with `unref` that wait alone keeps no process alive. */
 export type StepOptions = {
   readonly keep?: boolean | undefined;
+  readonly interruptible?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly unref?: boolean | undefined;
 };
@@ -44,6 +45,8 @@ export type StepScope = {
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>>;
   /** Told once that the turn was aborted, so that a scope needs no listener: what still runs is settled within 1 s (L5). A decorator forwards it. */
   abort?(): void;
+  /** Told that a person interrupted the turn: an interruptible step that runs now is settled within 1 s (L4). A decorator forwards it. */
+  interrupt?(): void;
   /** The turn is over and leaves no timer behind. The scope itself stays its maker's, who may give it to another turn. A decorator forwards it. */
   release?(): void;
 };

@@ -249,7 +249,7 @@ test("what a poll records is what it saw (L7)", async () => {
       if (!name.startsWith("poll#") || !outcome.ok) return outcome;
       polls.push(outcome.value);
       // A replay that recorded no change lists nothing anew.
-      return { ok: true, value: { toolsChanged: false } as typeof outcome.value };
+      return { ok: true, value: { toolsChanged: false, messages: [] } as typeof outcome.value };
     },
     all: (list, onSettled, options) => inner.all(list, onSettled, options),
     bounded: (run, ms, options) => inner.bounded(run, ms, options),
@@ -260,7 +260,7 @@ test("what a poll records is what it saw (L7)", async () => {
   await using t = await testAgent({ script: [callsOf("f"), stopResponse("done")], tools, hooks: [change] });
   const resolved = () => t.observer.events.filter(({ type }) => type === "toolsResolved").length;
   await t.agent.runTurn("hi", "s", { stepScope: scope });
-  expect([polls, resolved()]).toEqual([[{ toolsChanged: true }], 1]);
+  expect([polls, resolved()]).toEqual([[{ toolsChanged: true, messages: [] }], 1]);
 });
 
 test("a load that is answered after the abort changes nothing the next turn stands on", async () => {

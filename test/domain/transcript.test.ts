@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Conversation } from "../../src/agent/conversation.js";
 import { type AgentMessage, isMessage, textOf, toolCallsOf } from "../../src/domain/message.js";
-import { openCalls, orderResults, requestView, transcriptLaw } from "../../src/domain/transcript.js";
+import { openCalls, orderResults, requestView, settledEnd, transcriptLaw } from "../../src/domain/transcript.js";
 import { calling, reply, result, user } from "../support/conversations.js";
 
 /** A few call ids, so that they meet again and again, in one reply and across replies. */
@@ -69,11 +69,22 @@ test("any history is shown to a model as a lawful one (S4)", () => {
   );
 });
 
+/** A stopped reply that another reply, or nothing, follows: the model answered anew, or will (S6). */
+const isAnsweredAnew = (message: AgentMessage, history: readonly AgentMessage[]): boolean => {
+  if (message.role !== "assistant" || message.stopped === undefined) return false;
+  const speaks = ({ role }: AgentMessage): boolean => role === "user" || role === "assistant";
+  const says = (other: AgentMessage): boolean =>
+    other.role !== "assistant" || other.stopped === undefined || textOf(other) !== "";
+  const behind = history.slice(history.indexOf(message) + 1).filter((other) => speaks(other) && says(other));
+  return behind[0]?.role !== "user";
+};
+
 test("of any history every message of the user and every reply that says something is shown, in order (S4)", () => {
   fc.assert(
     fc.property(histories, (history) => {
       const ids = (messages: readonly AgentMessage[]): string[] => messages.filter(isSent).map(({ id }) => id);
-      expect(ids(requestView(history))).toEqual(ids(history));
+      const kept = history.filter((message) => !isAnsweredAnew(message, history));
+      expect(ids(requestView(history))).toEqual(ids(kept));
       const whole = history.filter((message) => message.role === "assistant" && message.stopped === undefined);
       const calls = (messages: readonly AgentMessage[]): unknown[] =>
         messages.flatMap((message) => (message.role === "assistant" ? toolCallsOf(message) : []));
@@ -119,10 +130,14 @@ test("with the missing results at its end, any history is lawful in the order of
   );
 });
 
+const A_USER: Step = { kind: "user", ids: [], stopped: "error" };
+
 test("shown piece by piece, where each piece answers its calls, a history looks as it does whole (S4)", () => {
   fc.assert(
     fc.property(pieces, (lists) => {
-      expect(lists.flatMap((piece) => requestView(piece))).toEqual(requestView(lists.flat()));
+      const settled = lists.map((piece, index) => [...piece, messageOf({ ...A_USER }, 1_000 + index)]);
+      for (const piece of settled) expect(settledEnd(piece)).toBe(piece.length);
+      expect(settled.flatMap((piece) => requestView(piece))).toEqual(requestView(settled.flat()));
     }),
   );
 });

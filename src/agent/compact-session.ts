@@ -1,0 +1,72 @@
+import { AgentError } from "../domain/errors.js";
+import { safeLabel } from "../domain/safe-label.js";
+import type { CompactResult } from "../ports/agent-api.js";
+import { compressContext } from "./compression.js";
+import { InProcessScope } from "./in-process-scope.js";
+import { budgetOf, busOf } from "./launch.js";
+import { pendingCalls } from "./resume-plan.js";
+import type { SessionHost } from "./session-host.js";
+import { TurnControl } from "./turn-control.js";
+import { TurnRun } from "./turn-run.js";
+import { TurnSessions } from "./turn-sessions.js";
+import type { Wiring } from "./wiring.js";
+
+/**
+ * Asks the compressors with reason `"requested"`, between turns (C1). Nothing is written unless one of them made the conversation smaller, and
+ * then with one compared write: no lease is needed, and none is left. It is no turn, and publishes nothing.
+ */
+export async function compactSession(wiring: Wiring, host: SessionHost, sessionId: string): Promise<CompactResult> {
+  const unlock = await host.lock(sessionId);
+  const { run, sessions } = compaction(wiring, host, sessionId);
+  try {
+    const conversation = sessions.takeOut(sessionId);
+    const target = await sessions.load(conversation);
+    if (target !== undefined) {
+      throw new AgentError("session", `session ${safeLabel(sessionId)} goes on in ${safeLabel(target)}`);
+    }
+    run.conversation = conversation;
+    return await compact(run, sessions);
+  } finally {
+    sessions.release(undefined);
+    host.forget(sessionId);
+    run.scope.release?.();
+    unlock();
+  }
+}
+
+async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactResult> {
+  const { conversation, sessionId } = run;
+  const { metadata, compaction: record } = conversation;
+  if (pendingCalls({ metadata, openCalls: conversation.openCalls() }).length > 0) {
+    throw new AgentError("session", `calls of session ${safeLabel(sessionId)} wait for a decision`);
+  }
+  const reply = conversation.lastWhere(({ role }) => role === "assistant");
+  run.assistantMessage = reply?.role === "assistant" ? reply : undefined;
+  run.writer = sessions.writer(conversation);
+  const before = conversation.view().length;
+  await run.writer.open([]);
+  const view = await compressContext(run, undefined, "requested");
+  const changed = conversation.compaction !== record || run.sessionId !== sessionId;
+  if (changed) await run.writer.close();
+  return { sessionId: run.sessionId, changed, before, after: changed ? view.length : before };
+}
+
+/** What compression needs of a turn: one write at its end, and a busy session refused. */
+function compaction(wiring: Wiring, host: SessionHost, sessionId: string): { run: TurnRun; sessions: TurnSessions } {
+  const { runtime } = wiring;
+  const settings = { ...wiring.settings, persistence: "turn" as const, onBusy: "refuse" as const };
+  const own = { ...wiring, settings };
+  const turnId = runtime.newId();
+  const control = new TurnControl();
+  const scope = new InProcessScope({ signal: control.signal, runtime });
+  control.attach(scope);
+  const caller = wiring.calls.current();
+  const flags = { takeOver: false, fork: false, replays: false };
+  const sessions = new TurnSessions({ host, settings, runtime, scope, control, turnId, caller, ...flags });
+  const bus = busOf(own, sessionId, turnId);
+  bus.endUnstarted();
+  const budget = budgetOf(own, caller);
+  const startedAt = runtime.now();
+  const run = new TurnRun({ wiring: own, turnId, sessionId, startedAt, bus, scope, control, sessions, caller, budget });
+  return { run, sessions };
+}

@@ -1,0 +1,89 @@
+import { Defect, errorCategory } from "../domain/errors.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { compressContext } from "./compression.js";
+import type { FailedAttempt } from "./model-attempt.js";
+import type { RoundContext } from "./model-request.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** What a round has mended by itself; each once (C3). */
+export type Mended = { overflow: boolean; tool: boolean };
+
+/** What the next attempt sends, or nothing where the failure stands. A hook's retry goes first; else the turn mends what it can, once a round (C3). */
+export async function nextContext(
+  run: TurnRun,
+  failure: FailedAttempt,
+  attempt: number,
+  sent: RoundContext,
+  mended: Mended,
+): Promise<RoundContext | undefined> {
+  const retry = await askRetry(run, failure, attempt);
+  await run.settle("request");
+  if (run.signal.aborted || run.control.interrupted) return undefined;
+  if (retry !== undefined) return retry.compress ? ((await compressed(run, sent, attempt)) ?? sent) : sent;
+  const { kind, toolName } = failure.error;
+  if (kind === "context-overflow" && !mended.overflow) {
+    mended.overflow = true;
+    return compressed(run, sent, attempt);
+  }
+  if (kind === "invalid-request" && toolName !== undefined && !mended.tool) {
+    mended.tool = true;
+    return leaveOut(run, toolName) ? sent : undefined;
+  }
+  return undefined;
+}
+
+/** What an error hook asks for; the first retry wins (H1), `maxModelAttempts` bounds it. */
+async function askRetry(
+  run: TurnRun,
+  failure: FailedAttempt,
+  attempt: number,
+): Promise<{ readonly compress: boolean } | undefined> {
+  let retry: { readonly compress: boolean } | undefined;
+  if (run.stages.has("modelError")) {
+    const { error, phase, entered } = failure;
+    await run.stages.reverse(
+      { kind: "modelError", error, attempt, phase },
+      entered,
+      (outcome, stage) => {
+        if (outcome.kind === "retry") retry ??= { compress: outcome.compress };
+        return stage;
+      },
+      (problem, stage) => {
+        run.stages.secondary("modelError", problem);
+        return stage;
+      },
+      { attempt },
+    );
+  }
+  return attempt >= run.wiring.settings.limits.maxModelAttempts ? undefined : retry;
+}
+
+/** A smaller conversation, or nothing where nobody makes one. A compressor that throws is a secondary failure: the model's error is the one to tell. */
+async function compressed(run: TurnRun, sent: RoundContext, attempt: number): Promise<RoundContext | undefined> {
+  try {
+    const messages = await compressContext(run, sent.messages, "overflow", attempt);
+    return messages === sent.messages ? undefined : { messages, plain: false };
+  } catch (error) {
+    if (Defect.is(error) || run.control.failure !== undefined) throw error;
+    run.secondary({ stage: "compress", operation: "overflow", errorCategory: errorCategory(error) });
+    return undefined;
+  }
+}
+
+/** Leaves a tool out that the provider refuses, for the rest of the turn. False where the model was to call just that one, or was not shown it. */
+function leaveOut(run: TurnRun, toolName: string): boolean {
+  const { toolChoice } = run.wiring.settings.options;
+  const shown = run.shown.byName.has(toolName);
+  const forced =
+    typeof toolChoice === "object"
+      ? toolChoice.tool === toolName
+      : toolChoice === "required" && run.shown.defs.length === 1;
+  if (!shown || forced) return false;
+  run.leftOut.add(toolName);
+  run.secondary({
+    stage: "model",
+    operation: `leave out tool ${safeLabel(toolName)}`,
+    errorCategory: "ModelError(invalid-request)",
+  });
+  return true;
+}

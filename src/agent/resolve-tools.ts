@@ -1,0 +1,41 @@
+import { AgentError } from "../domain/errors.js";
+import type { ToolListReason } from "../domain/stage.js";
+import { type Turn, withEnding } from "../domain/turn.js";
+import type { Ended } from "./model-request.js";
+import { ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** Lists the tools, lets hooks choose, and publishes what the turn has. */
+export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListReason): Promise<Turn> {
+  if (turn.endings.failed !== undefined || turn.endings.hookAborted !== undefined || run.signal.aborted) return turn;
+  const { lister, providers } = run.wiring;
+  if (run.stages.has("beforeTools")) await run.stages.forward({ kind: "beforeTools", reason });
+  run.toolsVersion = lister.version;
+  const { signal, sessionId, turnId } = run;
+  const outcome = await run.scope.step(`tools#${run.round}`, () =>
+    listTools(providers, { signal, sessionId, turnId }, (failure) => run.secondary(failure)),
+  );
+  if (!outcome.ok) throw listFailure(outcome.error);
+  run.table = lister.table(listingsOf(providers, outcome.value));
+  const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
+  run.shown = run.table;
+  run.bus.publish("toolsResolved", { tools: [...run.table.defs] });
+  if (ended === undefined) return turn;
+  if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
+  return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
+}
+
+function listFailure(error: unknown): unknown {
+  const text = error instanceof ListFailure ? error.message : "the tools could not be listed";
+  return new AgentError("runtime", text, { cause: error });
+}
+
+async function chooseTools(
+  run: TurnRun,
+  reason: ToolListReason,
+): Promise<Pick<Ended["ended"], "kind" | "reason"> | undefined> {
+  const { stage, outcome } = await run.stages.forward({ kind: "chooseTools", reason, tools: run.table.defs });
+  if (stage.tools !== run.table.defs) run.table = withDefs(run.table, stage.tools);
+  if (outcome?.kind === "stop" || outcome?.kind === "abort") return { kind: outcome.kind, reason: outcome.reason };
+  return undefined;
+}

@@ -1,0 +1,123 @@
+import { adopt } from "../domain/adopt.js";
+import { AgentError } from "../domain/errors.js";
+import { isJsonObject, type JsonObject } from "../domain/json.js";
+import { type AgentMessage, type AssistantMessage, isMessage } from "../domain/message.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { type DeferredCall, SESSION_KEYS } from "../domain/session.js";
+import type { ToolCall } from "../domain/tool.js";
+import type { OpenCall } from "../domain/transcript.js";
+import type { Decision } from "../ports/hook.js";
+import type { ResumedCall } from "./resumed-call.js";
+
+/** What a stored session leaves to do. */
+export type ResumePlan = {
+  /** The reply whose calls are taken up, where there is one. */
+  readonly reply: AssistantMessage | undefined;
+  /** Its calls that are handled now, in source order, and how. */
+  readonly open: readonly ToolCall[];
+  readonly resumed: ReadonlyMap<string, ResumedCall>;
+  /** Calls that wait for a decision still. */
+  readonly pending: readonly DeferredCall[];
+  /** Calls of older replies without a result: damage, which is repaired. */
+  readonly lost: readonly OpenCall[];
+};
+
+/** A stored session as a resumed turn finds it. */
+export type ResumeState = {
+  readonly metadata: JsonObject;
+  readonly openCalls: readonly OpenCall[];
+  readonly last: AgentMessage | undefined;
+};
+
+/**
+ * Decides what a resumed turn does (S6, U5); pure. Throws `AgentError`: `invalid-input` for a decision about a call that does not wait for
+ * one, or a second one about the same call; `nothing-to-resume` where the conversation is over.
+ */
+export function planResume(state: ResumeState, decisions: readonly Decision[]): ResumePlan {
+  const { openCalls, last } = state;
+  const records = pendingCalls(state);
+  const decided = matched(decisions, records);
+  const reply = openCalls.at(-1)?.message;
+  const resumed = new Map<string, ResumedCall>();
+  const open: ToolCall[] = [];
+  for (const { message, order, call } of openCalls) {
+    if (message !== reply) continue;
+    const executionId = `${message.id}.${order}`;
+    const record = records.find((pending) => pending.executionId === executionId);
+    const decision = record === undefined ? undefined : decided.get(record.callId);
+    if (record !== undefined && decision === undefined) continue;
+    const taken: ResumedCall =
+      record === undefined || decision === undefined ? { type: "unanswered" } : { type: "decided", decision, record };
+    resumed.set(executionId, taken);
+    open.push(call);
+  }
+  if (reply === undefined && !isAnswerable(last)) throw nothingToResume(last);
+  const pending = records.filter(({ callId }) => !decided.has(callId));
+  return { reply, open, resumed, pending, lost: openCalls.filter(({ message }) => message !== reply) };
+}
+
+/** The calls that wait for a decision: recorded, and without a result. What is no record is passed over, since anybody may have written it. */
+export function pendingCalls({ metadata, openCalls }: Omit<ResumeState, "last">): DeferredCall[] {
+  const stored = metadata[SESSION_KEYS.deferred];
+  if (!Array.isArray(stored)) return [];
+  const open = new Set(openCalls.map(({ message, order }) => `${message.id}.${order}`));
+  return stored.filter((record): record is DeferredCall => isRecord(record) && open.has(record.executionId));
+}
+
+function isRecord(record: unknown): record is DeferredCall {
+  if (!isJsonObject(record)) return false;
+  const { callId, executionId, toolName, arguments: args } = record;
+  return [callId, executionId, toolName].every((text) => typeof text === "string") && isJsonObject(args);
+}
+
+function matched(decisions: readonly Decision[], records: readonly DeferredCall[]): Map<string, Decision> {
+  const decided = new Map<string, Decision>();
+  decisions.forEach((decision, index) => {
+    const { callId } = decision;
+    if (decided.has(callId)) throw refused(index, `call ${safeLabel(callId)} is decided twice`);
+    if (!records.some((record) => record.callId === callId)) {
+      throw refused(index, `no call ${safeLabel(callId)} waits for a decision`);
+    }
+    decided.set(callId, decision);
+  });
+  return decided;
+}
+
+/** Decisions as a caller gave them, copied and frozen. Throws `AgentError("invalid-input")` naming the one that is none. */
+export function givenDecisions(given: readonly Decision[] | undefined): readonly Decision[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given)) throw new AgentError("invalid-input", "decisions are a list");
+  return given.map((decision: unknown, index) => {
+    const fault = decisionFault(decision);
+    if (fault !== undefined) throw refused(index, fault);
+    try {
+      return adopt(decision as Decision, `decisions[${index}]`);
+    } catch (cause) {
+      throw refused(index, "the arguments are no JSON", cause);
+    }
+  });
+}
+
+function decisionFault(decision: unknown): string | undefined {
+  if (!isJsonObject(decision)) return "no decision";
+  const { callId, approve, arguments: args, reason } = decision as { readonly [field: string]: unknown };
+  if (typeof callId !== "string") return "callId is no text";
+  if (typeof approve !== "boolean") return "approve is neither true nor false";
+  if (approve) return args === undefined || isJsonObject(args) ? undefined : "arguments are no object";
+  return typeof reason === "string" ? undefined : "a rejection needs a reason";
+}
+
+function refused(index: number, what: string, cause?: unknown): AgentError {
+  return new AgentError("invalid-input", `decisions[${index}]: ${what}`, { cause });
+}
+
+/** Whether a model may be asked next: the last message is no full reply. */
+function isAnswerable(last: AgentMessage | undefined): boolean {
+  if (last === undefined) return false;
+  return !isMessage(last) || last.role !== "assistant" || last.stopped !== undefined;
+}
+
+function nothingToResume(last: AgentMessage | undefined): AgentError {
+  const text = last === undefined ? "the session holds nothing to answer" : "the last reply of the session is whole";
+  return new AgentError("nothing-to-resume", text);
+}

@@ -1,0 +1,75 @@
+import { AgentError } from "../domain/errors.js";
+import { isMessage } from "../domain/message.js";
+import { safeLabel } from "../domain/safe-label.js";
+import { SESSION_KEYS } from "../domain/session.js";
+import { type Turn, withStoredReply } from "../domain/turn.js";
+import { decodeUsageRecord } from "../domain/usage-record.js";
+import type { Decision } from "../ports/hook.js";
+import { takeSession, unknownResult } from "./open-turn.js";
+import { planResume, type ResumePlan } from "./resume-plan.js";
+import type { WriteChange } from "./session-writer.js";
+import type { TurnRun } from "./turn-run.js";
+import type { TurnSessions } from "./turn-sessions.js";
+
+/**
+ * Takes a stored conversation up without new input (S6). Its first write takes the decisions off the record, compared, before anything
+ * runs: each is accepted once (U5). The calls that are left to handle are open in the turn it returns.
+ */
+export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly Decision[]): Promise<Turn> {
+  let plan: ResumePlan | undefined;
+  const taken = await takeSession(run, follow, () => {
+    plan = planOf(run, decisions);
+    return { messages: plan.lost.map((open) => unknownResult(run, open)), change: withoutDecided(plan, decisions) };
+  });
+  if (!taken || plan === undefined) return turn;
+  const { reply, open, resumed, pending } = plan;
+  run.resumed = resumed;
+  run.deferred.push(...pending);
+  countOn(run);
+  if (reply === undefined) return turn;
+  run.assistantMessage = reply;
+  return withStoredReply(turn, reply, { open, pending: pending.length });
+}
+
+/** Custom messages are looked past where no model sees them. */
+function planOf({ conversation, wiring }: TurnRun, decisions: readonly Decision[]): ResumePlan {
+  const seen = wiring.settings.toModelMessages === undefined ? isMessage : () => true;
+  const last = conversation.lastWhere(seen);
+  return planResume({ metadata: conversation.metadata, openCalls: conversation.openCalls(), last }, decisions);
+}
+
+function withoutDecided({ pending }: ResumePlan, decisions: readonly Decision[]): WriteChange {
+  if (decisions.length === 0) return {};
+  return pending.length === 0
+    ? { unset: [SESSION_KEYS.deferred] }
+    : { metadata: { [SESSION_KEYS.deferred]: [...pending] } };
+}
+
+/** Limits count on from what the turn used that this one continues (A5): the last one, unless something was asked since. */
+function countOn(run: TurnRun): void {
+  const { metadata } = run.conversation;
+  const before = decodeUsageRecord(metadata[SESSION_KEYS.usage])?.turn;
+  const last = run.conversation.lastWhere(isMessage);
+  const asked = last?.role === "user" || last?.role === "system";
+  if (before === undefined || (asked && !last.id.startsWith(`${before.turnId}.`))) return;
+  run.continued = before;
+  run.budget.startFrom(before);
+}
+
+/** Goes where the conversation went on (S5). */
+async function follow(run: TurnRun, sessions: TurnSessions): Promise<void> {
+  const visited = new Set<string>();
+  for (;;) {
+    run.conversation = sessions.takeOut(run.sessionId);
+    const target = await sessions.load(run.conversation);
+    if (target === undefined || run.signal.aborted) return;
+    visited.add(run.sessionId);
+    if (visited.has(target)) {
+      throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in one that leads back to it`);
+    }
+    await sessions.lock(target);
+    if (run.signal.aborted) return;
+    run.sessionId = target;
+    run.bus.moveTo(target);
+  }
+}

@@ -1,0 +1,37 @@
+import type { MessageInput } from "../domain/message.js";
+import { SESSION_KEYS } from "../domain/session.js";
+import type { Turn } from "../domain/turn.js";
+import { accept } from "./open-turn.js";
+import type { Queue } from "./turn-inbox.js";
+import type { TurnRun } from "./turn-run.js";
+
+/** What came from outside, as recorded. */
+export type Polled = { readonly toolsChanged: boolean; readonly messages: readonly MessageInput[] };
+
+const NOTHING: Polled = Object.freeze({ toolsChanged: false, messages: [] });
+
+/** Looks outside once a round; no step where nothing waits. Steering goes before follow-ups, which are asked for only where the turn would end (L3). */
+export async function poll(run: TurnRun, options: { readonly followUps: boolean }): Promise<Polled> {
+  const { inbox } = run.control;
+  const { steerMode, followUpMode } = run.wiring.settings;
+  const queue: Queue = options.followUps && inbox.waiting("steering") === 0 ? "followUps" : "steering";
+  const changed = (): boolean => run.toolsVersion !== run.wiring.lister.version;
+  if (!changed() && inbox.waiting(queue) === 0) return NOTHING;
+  let taken: readonly MessageInput[] = [];
+  const outcome = await run.scope.step(`poll#${run.round}`, async () => {
+    taken = inbox.take(queue, queue === "steering" ? steerMode : followUpMode);
+    return { toolsChanged: changed(), messages: taken };
+  });
+  // A look that could not be told has still taken what it took; tools count as changed.
+  return outcome.ok ? outcome.value : { toolsChanged: true, messages: taken };
+}
+
+/** Stores messages that were taken, behind what is there; until then they count as undelivered. */
+export async function takeMessages(run: TurnRun, turn: Turn, given: readonly MessageInput[]): Promise<void> {
+  const messages = given.map(run.stamp);
+  run.undelivered = messages;
+  // Whoever interrupted has been heard (L4).
+  run.control.resume();
+  await run.writer.add(messages, { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
+  accept(run, messages);
+}
