@@ -12,14 +12,17 @@ import type {
 } from "../ports/budget.js";
 
 const COUNTED = ["maxTotalTokens", "maxCost", "maxModelCalls", "maxToolCalls", "deadline"] as const;
+const SPENT = ["totalTokens", "cost", "modelCalls", "toolCalls"] as const;
 
 /**
  * A budget for any number of turns of this process (A5). `spent` is where it begins, for one that goes on after a restart. Throws
- * `CompositionError("invalid-config")` for a limit that is no number of at least 0, and for `maxCost` without `price`.
+ * `CompositionError("invalid-config")` for a limit or a sum that is no number of at least 0, and for `maxCost` without `price`.
  */
 export function createBudget(limits: BudgetLimits, spent: Partial<BudgetSpent> = {}): Budget {
   checkFields("createBudget", limits, [...COUNTED, "price"]);
+  checkFields("createBudget", spent, [...SPENT, "estimated"]);
   for (const name of COUNTED) checkLimit(name, limits[name]);
+  for (const name of SPENT) checkLimit(name, spent[name]);
   if (limits.price !== undefined && typeof limits.price !== "function") throw invalid("price is no function");
   if (limits.maxCost !== undefined && limits.price === undefined) throw invalid("maxCost needs price");
   return new CountedBudget(Object.freeze({ ...limits }), spent);

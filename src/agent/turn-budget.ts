@@ -48,14 +48,17 @@ export class TurnBudget {
     if (this.#budgets.length === 0) return NO_CHARGE;
     const estimate = this.#estimate(request);
     const reservations: Reservation[] = [];
-    for (const budget of this.#budgets) {
-      const reserved = budget.reserveModelCall(estimate);
-      if (!reserved.ok) {
-        // A call that is not made has used nothing; it stays counted only where it was let through.
-        for (const reservation of reservations) reservation.cancel();
-        return reserved.limit;
+    let taken = false;
+    try {
+      for (const budget of this.#budgets) {
+        const reserved = budget.reserveModelCall(estimate);
+        if (!reserved.ok) return reserved.limit;
+        reservations.push(reserved.reservation);
       }
-      reservations.push(reserved.reservation);
+      taken = true;
+    } finally {
+      // A call that is not made has used nothing; it stays counted only where it was let through.
+      if (!taken) for (const reservation of reservations) reservation.cancel();
     }
     return { settle: (usage, model) => this.#settle(reservations, usage, model) };
   }
