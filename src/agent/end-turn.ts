@@ -13,27 +13,50 @@ import type { TurnRun } from "./turn-run.js";
 
 /** Saves what is left, tells the hooks, and publishes the one terminal event. */
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
-  let failure = step.type === "fail" ? failureOf(run, turn, step) : undefined;
-  let stored = failure === undefined;
-  try {
-    const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
-    await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
-  } catch (error) {
-    if (Defect.is(error)) throw error;
-    stored = false;
-    if (step.type === "abort") run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
-    else failure ??= asAgentError(error);
-  }
+  const planned = step.type === "fail" ? failureOf(run, turn, step) : undefined;
+  const unsaved = await lastWrite(run, turn, planned);
   if (run.control.failure !== undefined) await salvage(run);
-  if (!stored && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
+  const saved = planned === undefined && unsaved === undefined;
+  if (!saved && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
+  const end = unsaved === undefined ? step : endUnsaved(run, step, unsaved);
+  const failure = planned ?? (end.type === "fail" ? expiredOr(run, unsaved?.error) : undefined);
   if (failure !== undefined)
     return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
-  const { status, stopReason } = statusOf(step);
+  const { status, stopReason } = statusOf(end);
   const result = resultOf(run, turn, status, stopReason);
   await afterTurn(run, result, entered);
   if (run.defect !== undefined) throw run.defect;
   publishEnd(run, result);
   return result;
+}
+
+/** What is left to store, and the end of the lease; what kept it from being stored, if something did. */
+async function lastWrite(
+  run: TurnRun,
+  turn: Turn,
+  failure: AgentError | undefined,
+): Promise<{ readonly error: unknown } | undefined> {
+  const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
+  try {
+    await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
+    return undefined;
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    return { error };
+  }
+}
+
+/** An abort wins over a failed write, also one that came in the middle of the last one and cut it off (L8). */
+function endUnsaved(run: TurnRun, step: EndStep, { error }: { readonly error: unknown }): EndStep {
+  const { abortReason } = run.control;
+  if (step.type !== "abort" && abortReason === undefined) return { type: "fail", why: "failed" };
+  run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
+  return step.type === "abort" || abortReason === undefined ? step : { type: "abort", reason: abortReason };
+}
+
+function expiredOr(run: TurnRun, error: unknown): AgentError {
+  const { expired } = run.control;
+  return expired === undefined ? asAgentError(error) : exceededError({ kind: "budget-exceeded", limit: expired });
 }
 
 /** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */

@@ -25,7 +25,9 @@ export type Opening =
 
 /** One turn from its first hook to its terminal event; the session is locked already. Rejects with `AgentError`, or a `Defect` unchanged. */
 export async function runTurn(run: TurnRun, opening: Opening): Promise<TurnResult> {
-  const entry = await beforeTurn(run, opening.type === "input" ? opening.messages : []);
+  const given = opening.type === "input" ? opening.messages : [];
+  const entry = await beforeTurn(run, given);
+  if (entry.type !== "go") run.undelivered = given.map(run.stamp);
   if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
   if (entry.type === "abort" && run.signal.aborted) return stopUnstarted(run, entry.error.message, entry.entered);
   if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
