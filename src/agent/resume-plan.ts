@@ -46,9 +46,8 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
     const record = records.find((pending) => pending.executionId === executionId);
     const decision = record === undefined ? undefined : decided.get(record.callId);
     if (record !== undefined && decision === undefined) continue;
-    const taken: ResumedCall =
-      record === undefined || decision === undefined ? { type: "unanswered" } : { type: "decided", decision, record };
-    resumed.set(executionId, taken);
+    if (record !== undefined && decision !== undefined) resumed.set(executionId, { type: "decided", decision, record });
+    else if (mayHaveRun(message, call)) resumed.set(executionId, { type: "unanswered" });
     open.push(call);
   }
   if (reply === undefined && !isAnswerable(last)) throw nothingToResume(last);
@@ -56,18 +55,35 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
   return { reply, open, resumed, pending, lost: openCalls.filter(({ message }) => message !== reply) };
 }
 
-/** The calls that wait for a decision: recorded, and without a result. What is no record is passed over, since anybody may have written it. */
+/** Calls that were cut or malformed never run (L6, U1). */
+function mayHaveRun({ finishReason }: AssistantMessage, { malformed }: ToolCall): boolean {
+  return finishReason !== "length" && malformed === undefined;
+}
+
+/**
+ * The calls that wait for a decision: recorded, and without a result in the last reply that has such calls. What is no record is passed
+ * over, since anybody may have written it; of two about one call the first counts.
+ */
 export function pendingCalls({ metadata, openCalls }: Omit<ResumeState, "last">): DeferredCall[] {
   const stored = metadata[SESSION_KEYS.deferred];
   if (!Array.isArray(stored)) return [];
-  const open = new Set(openCalls.map(({ message, order }) => `${message.id}.${order}`));
-  return stored.filter((record): record is DeferredCall => isRecord(record) && open.has(record.executionId));
+  const reply = openCalls.at(-1)?.message;
+  const open = new Map<string, string>();
+  for (const { message, order, call } of openCalls) if (message === reply) open.set(`${message.id}.${order}`, call.id);
+  const pending: DeferredCall[] = [];
+  for (const record of stored as readonly unknown[]) {
+    if (!isRecord(record) || open.get(record.executionId) !== record.callId) continue;
+    open.delete(record.executionId);
+    pending.push(record);
+  }
+  return pending;
 }
 
 function isRecord(record: unknown): record is DeferredCall {
   if (!isJsonObject(record)) return false;
-  const { callId, executionId, toolName, arguments: args } = record;
-  return [callId, executionId, toolName].every((text) => typeof text === "string") && isJsonObject(args);
+  const { callId, executionId, toolName, reason, arguments: args, at } = record;
+  const texts = [callId, executionId, toolName, reason];
+  return texts.every((text) => typeof text === "string") && isJsonObject(args) && typeof at === "number";
 }
 
 function matched(decisions: readonly Decision[], records: readonly DeferredCall[]): Map<string, Decision> {
@@ -88,19 +104,30 @@ export function givenDecisions(given: readonly Decision[] | undefined): readonly
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw new AgentError("invalid-input", "decisions are a list");
   return given.map((decision: unknown, index) => {
-    const fault = decisionFault(decision);
+    const copy = copied(decision, index);
+    const fault = decisionFault(copy);
     if (fault !== undefined) throw refused(index, fault);
-    try {
-      return adopt(decision as Decision, `decisions[${index}]`);
-    } catch (cause) {
-      throw refused(index, "the arguments are no JSON", cause);
-    }
+    return copy as Decision;
   });
 }
 
+function copied(decision: unknown, index: number): unknown {
+  if (!isJsonObject(decision)) return undefined;
+  try {
+    return adopt(decision, `decisions[${index}]`);
+  } catch (cause) {
+    throw refused(index, "the arguments are no JSON", cause);
+  }
+}
+
+const DECISION_FIELDS: ReadonlySet<string> = new Set(["callId", "approve", "arguments", "reason"]);
+
 function decisionFault(decision: unknown): string | undefined {
   if (!isJsonObject(decision)) return "no decision";
-  const { callId, approve, arguments: args, reason } = decision as { readonly [field: string]: unknown };
+  // A misspelt field would approve what was not meant.
+  const unknown = Object.keys(decision).find((field) => !DECISION_FIELDS.has(field));
+  if (unknown !== undefined) return `${safeLabel(unknown)} is no field of a decision`;
+  const { callId, approve, arguments: args, reason } = decision;
   if (typeof callId !== "string") return "callId is no text";
   if (typeof approve !== "boolean") return "approve is neither true nor false";
   if (approve) return args === undefined || isJsonObject(args) ? undefined : "arguments are no object";
