@@ -33,9 +33,8 @@ import { resolveSettings } from "./settings.js";
 import { startAll, stopAll } from "./shutdown.js";
 import { systemRuntime } from "./system-runtime.js";
 import { type ListBound, listingsOf, listTools } from "./tool-table.js";
-import { appendable, steeringInput, turnInput } from "./turn-input.js";
+import { steeringInput, turnInput } from "./turn-input.js";
 import { TurnLauncher } from "./turn-launcher.js";
-import { busy } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
 
 /** An agent: ports wired to one loop. Many may live in one process and share adapters (A3). */
@@ -117,21 +116,8 @@ export class Agent implements AgentApi {
     return this.#stored.read(id);
   }
 
-  async appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage> {
-    const { runtime, settings } = this.#wiring;
-    const operationId = runtime.newId();
-    const added = appendable(message, `${operationId}.0`, runtime.now());
-    const unlock = await this.#host.lock(id);
-    try {
-      this.#host.forget(id);
-      const stored = await this.session(id);
-      if (this.#host.isAlive(id, stored.metadata, "", settings.limits.turnLeaseMs)) throw busy(id);
-      const delta = { operationId, baseRevision: stored.revision, messages: [added] };
-      await this.#host.ask("append to", id, (stores) => stores.add(id, stored, delta));
-      return added;
-    } finally {
-      unlock();
-    }
+  appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage> {
+    return this.#stored.append(id, message, this.#wiring.settings.limits.turnLeaseMs);
   }
 
   setModel(model: ModelPort | string): void {

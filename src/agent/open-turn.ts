@@ -4,7 +4,7 @@ import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
-import { pendingCalls } from "./resume-plan.js";
+import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
 import { isConflict } from "./stores.js";
 import type { TurnRun } from "./turn-run.js";
@@ -20,9 +20,10 @@ export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Pr
   const messages = input.map(run.stamp);
   run.undelivered = messages;
   await takeSession(run, loadGiven, () => {
-    const pending = SESSION_KEYS.deferred in run.conversation.metadata;
-    const change = pending ? { unset: [SESSION_KEYS.deferred] } : {};
-    return { messages: [...missingResults(run), ...messages], change };
+    const { metadata } = run.conversation;
+    const missing = missingResults({ metadata, openCalls: run.conversation.openCalls() }, run.stamp);
+    const change = SESSION_KEYS.deferred in metadata ? { unset: [SESSION_KEYS.deferred] } : {};
+    return { messages: [...missing, ...messages], change };
   });
 }
 
@@ -68,17 +69,6 @@ async function loadGiven(run: TurnRun, sessions: TurnSessions): Promise<void> {
   const target = await sessions.load(run.conversation);
   if (target === undefined) return;
   throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in ${safeLabel(target)}`);
-}
-
-/** An error result for every stored call without one; a call that waited for a decision is rejected by the new input (U5). */
-function missingResults(run: TurnRun): AgentMessage[] {
-  const { metadata } = run.conversation;
-  const openCalls = run.conversation.openCalls();
-  const waiting = new Set(pendingCalls({ metadata, openCalls }).map(({ executionId }) => executionId));
-  return openCalls.map((open) => {
-    if (!waiting.has(`${open.message.id}.${open.order}`)) return unknownResult(run, open);
-    return run.stamp(toolErrorMessage(open.call, "rejected (needs approval)", "not-started"));
-  });
 }
 
 /** The result of a stored call of which nobody knows what became of it (S4). */

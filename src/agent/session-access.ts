@@ -1,13 +1,18 @@
 import { AgentError, Defect, SessionError } from "../domain/errors.js";
-import type { AgentMessage } from "../domain/message.js";
+import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import { stampMessage } from "../domain/stamp-message.js";
+import { NOT_EXECUTED, openCalls } from "../domain/transcript.js";
 import type { SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
 import { invalidInput } from "./invalid-input.js";
+import { missingResults } from "./missing-results.js";
+import { pendingCalls } from "./resume-plan.js";
 import type { SessionHost } from "./session-host.js";
+import { appendable } from "./turn-input.js";
+import { busy } from "./turn-sessions.js";
 
 /** Sessions beside the running conversation, under each session's lock. */
 export class StoredSessions implements SessionAccess {
@@ -42,6 +47,37 @@ export class StoredSessions implements SessionAccess {
     return withoutLease(await this.read(id));
   }
 
+  /**
+   * Adds a message between turns. Where calls have no result, one that a model sees comes behind results for them, like any input: pending calls are
+   * rejected (U5), and nothing ever stands between a call and its result (S4). Rejects with `AgentError("session")` while a turn has the session.
+   */
+  async append(id: string, message: MessageInput | AgentMessage, turnLeaseMs: number): Promise<AgentMessage> {
+    const operationId = this.#runtime.newId();
+    const stamp = this.#stamper(operationId);
+    const added = appendable(message, `${operationId}.added`, this.#runtime.now());
+    return this.#locked(id, async () => {
+      this.#host.forget(id);
+      const stored = await this.read(id);
+      if (this.#host.isAlive(id, stored.metadata, "", turnLeaseMs)) throw busy(id);
+      const { metadata, revision: baseRevision } = stored;
+      const missing = isMessage(added)
+        ? missingResults({ metadata, openCalls: openCalls(stored.messages) }, stamp)
+        : [];
+      const settles = isMessage(added) && SESSION_KEYS.deferred in metadata;
+      const unset = settles ? { unset: [SESSION_KEYS.deferred] } : undefined;
+      const delta = { operationId, baseRevision, messages: [...missing, added], ...unset };
+      await this.#host.ask("append to", id, (stores) => stores.add(id, stored, delta));
+      return added;
+    });
+  }
+
+  #stamper(prefix: string): (message: MessageInput) => AgentMessage {
+    let count = 0;
+    const at = this.#runtime.now();
+    return (message) => stampMessage(message, `${prefix}.${count++}`, at, "message");
+  }
+
+  /** A call that waits for a decision in the session waits for none in the copy: it would be decided twice. */
   async fork(id: string, atMessage?: string): Promise<string> {
     return this.#locked(id, async () => {
       const session = await this.read(id);
@@ -57,7 +93,14 @@ export class StoredSessions implements SessionAccess {
       const keeps = compaction !== undefined && messages.some((message) => message.id === compaction.upTo);
       const metadata = patchMetadata(session.metadata, { [SESSION_KEYS.parent]: id }, Object.values(SESSION_KEYS));
       const fork = this.#runtime.newId();
-      const copy = { messages, metadata, revision: 0, ...(keeps ? { compaction } : undefined) };
+      const state = { metadata: session.metadata, openCalls: openCalls(messages) };
+      const results = pendingCalls(state).length > 0 ? missingResults(state, this.#stamper(fork), NOT_EXECUTED) : [];
+      const copy = {
+        messages: [...messages, ...results],
+        metadata,
+        revision: 0,
+        ...(keeps ? { compaction } : undefined),
+      };
       await this.#host.ask("save", fork, (stores) => stores.save(fork, copy, { replace: false }));
       return fork;
     });
