@@ -5,6 +5,7 @@ import type {
   Budget,
   BudgetLimits,
   BudgetSpent,
+  BudgetStart,
   ModelCallEstimate,
   PricedModel,
   Reservation,
@@ -18,7 +19,7 @@ const SPENT = ["totalTokens", "cost", "modelCalls", "toolCalls"] as const;
  * A budget for any number of turns of this process (A5). `spent` is where it begins, for one that goes on after a restart. Throws
  * `CompositionError("invalid-config")` for a limit or a sum that is no number of at least 0, and for `maxCost` without `price`.
  */
-export function createBudget(limits: BudgetLimits, spent: Partial<BudgetSpent> = {}): Budget {
+export function createBudget(limits: BudgetLimits, spent: BudgetStart = {}): Budget {
   checkFields("createBudget", limits, [...COUNTED, "price"]);
   checkFields("createBudget", spent, [...SPENT, "estimated"]);
   for (const name of COUNTED) checkLimit(name, limits[name]);
@@ -51,7 +52,8 @@ class CountedBudget implements Budget {
   readonly limits: BudgetLimits;
   #spent: BudgetSpent;
 
-  constructor(limits: BudgetLimits, { totalTokens = 0, cost = 0, modelCalls = 0, toolCalls = 0, estimated = false }) {
+  constructor(limits: BudgetLimits, spent: BudgetStart) {
+    const { totalTokens = 0, cost = 0, modelCalls = 0, toolCalls = 0, estimated = false } = spent;
     this.limits = limits;
     this.#spent = { totalTokens, cost, modelCalls, toolCalls, estimated };
   }

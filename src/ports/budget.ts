@@ -24,6 +24,9 @@ export type BudgetSpent = {
   readonly estimated: boolean;
 };
 
+/** What a budget begins with that goes on after a restart; absent is nothing. */
+export type BudgetStart = { readonly [K in keyof BudgetSpent]?: BudgetSpent[K] | undefined };
+
 /** What a model call may come to at most. */
 export type ModelCallEstimate = {
   readonly inputTokens: number;
