@@ -55,8 +55,12 @@ function endUnsaved(run: TurnRun, step: EndStep, { error }: { readonly error: un
 }
 
 function expiredOr(run: TurnRun, error: unknown): AgentError {
-  const { expired } = run.control;
-  return expired === undefined ? asAgentError(error) : exceededError({ kind: "budget-exceeded", limit: expired });
+  return run.control.expired === undefined ? asAgentError(error) : expiredError(run, error);
+}
+
+/** What a turn fails with whose time is up; `cause` is what failed with it. */
+export function expiredError({ control }: TurnRun, cause?: unknown): AgentError {
+  return exceededError({ kind: "budget-exceeded", limit: control.expired ?? "", cause });
 }
 
 /** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */
@@ -104,6 +108,8 @@ function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fai
     case "exceeded":
       return exceededError(expired ?? exceeded);
     case "failed":
+      // Time is up only where nothing had failed: what fails later fails because of it, a write that was given up included.
+      if (run.control.expired !== undefined) return expiredError(run, failed?.error);
       return failed?.error instanceof AgentError
         ? failed.error
         : new AgentError("session", "a write failed", { cause: failed?.error });
@@ -113,7 +119,7 @@ function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fai
 }
 
 /** What a turn fails with that may not use more. */
-export function exceededError(exceeded: Exceeded | undefined): AgentError {
+function exceededError(exceeded: Exceeded | undefined): AgentError {
   const { kind = "budget-exceeded", limit = "", cause } = exceeded ?? {};
   const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : `${limit} is used up`;
   return new AgentError(kind, text, { limit, cause });

@@ -3,7 +3,7 @@ import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
 import type { TurnOptions } from "../ports/agent-api.js";
 import type { Budget } from "../ports/budget.js";
-import { exceededError, resultOf } from "./end-turn.js";
+import { expiredError, resultOf } from "./end-turn.js";
 import { type CallPath, heldOn } from "./call-path.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { EventBus } from "./observers.js";
@@ -71,7 +71,9 @@ export function launch(given: LaunchOptions): Launch {
       if (options.tools !== undefined) watchTools(wiring);
       if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
-      return await (run.signal.aborted ? unstarted(run, opened) : runTurn(run, opened));
+      return await (run.signal.aborted ? unstarted(run) : runTurn(run, opened));
+    } catch (error) {
+      throw toldUndelivered(run, error);
     } finally {
       stopTimer();
       control.inbox.close();
@@ -95,7 +97,7 @@ function unstarted(run: TurnRun, opened: Opening): TurnResult {
   if (opened.type === "input") run.undelivered = opened.messages.map(run.stamp);
   const { expired, abortReason } = run.control;
   if (expired === undefined) return resultOf(run, begin(), "aborted", abortReason);
-  const error = exceededError({ kind: "budget-exceeded", limit: expired });
+  const error = expiredError(run);
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
 

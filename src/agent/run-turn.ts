@@ -7,7 +7,7 @@ import type { Awaitable } from "../ports/awaitable.js";
 import type { Decision } from "../ports/hook.js";
 import { abortedByHook, asAgentError } from "./as-agent-error.js";
 import { askModel } from "./ask-model.js";
-import { endByDefect, endTurn, refuseTurn, stopUnstarted } from "./end-turn.js";
+import { endByDefect, endTurn, expiredError, refuseTurn, stopUnstarted } from "./end-turn.js";
 import { openTurn } from "./open-turn.js";
 import { resolveTools } from "./resolve-tools.js";
 import { resumeTurn } from "./resume-turn.js";
@@ -28,6 +28,8 @@ export async function runTurn(run: TurnRun, opening: Opening): Promise<TurnResul
   const given = opening.type === "input" ? opening.messages : [];
   const entry = await beforeTurn(run, given);
   if (entry.type !== "go") run.undelivered = given.map(run.stamp);
+  if (entry.type !== "go" && run.control.expired !== undefined)
+    return refuseTurn(run, expiredError(run), entry.entered);
   if (entry.type === "stop") return stopUnstarted(run, entry.reason, entry.entered);
   if (entry.type === "abort" && run.signal.aborted) return stopUnstarted(run, entry.error.message, entry.entered);
   if (entry.type === "abort") return refuseTurn(run, entry.error, entry.entered);
