@@ -197,7 +197,10 @@ function summaryOf(result: TurnResult): TurnSummary {
 
 /** All that the turn did; lists are the reader's own. */
 export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReason: string | undefined): TurnResult {
-  const messages = orderResults(run.added);
+  const { resumedReply } = run;
+  // The order of results that answer an older reply is known from that reply.
+  const messages =
+    resumedReply === undefined ? orderResults(run.added) : orderResults([resumedReply, ...run.added]).slice(1);
   const message = run.assistantMessage;
   return {
     status,

@@ -24,6 +24,7 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   if (!taken || plan === undefined) return turn;
   const { reply, open, resumed, pending } = plan;
   run.resumed = resumed;
+  run.resumedReply = reply;
   run.deferred.push(...pending);
   countOn(run);
   if (reply === undefined) return turn;

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
-import type { ResultPatch, StageKind, StageOutcome, StagePatches } from "../domain/stage.js";
+import type { ResultPatch, StageKind, StageOf, StageOutcome, StagePatches } from "../domain/stage.js";
 import { okResult, type ToolDef, type ToolResult } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
@@ -24,6 +24,8 @@ export type HookTurn = {
   messages(): AgentMessage[];
   newMessages(): AgentMessage[];
   tools(): ToolDef[];
+  /** What a call of this name would run, and what may be believed of it. */
+  readonly toolOf: (name: string) => Pick<StageOf<"beforeTool">, "tool" | "hints">;
   /** Gives a message made by a hook an id and a time. */
   stamp(message: AgentMessage | MessageInput): AgentMessage;
   emit(source: string, label: string, data: JsonObject): void;

@@ -4,6 +4,7 @@ import { decodeResponse } from "../domain/model-response.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { Stage, StageKind, StageOf, StagePatches } from "../domain/stage.js";
+import type { HookTurn } from "./stage-context.js";
 import { checkedInput } from "./turn-input.js";
 
 /** A stage whose lists the hook may change without harm to anyone. */
@@ -43,17 +44,15 @@ function withOwnMessages<S extends Stage, M>(stage: S, messages: readonly M[]): 
 export function applyPatch<K extends StageKind>(
   stage: StageOf<K>,
   patch: unknown,
-  stamp: (message: AgentMessage | MessageInput) => AgentMessage,
+  turn: Pick<HookTurn, "stamp" | "toolOf">,
 ): StageOf<K> {
   if (!isJsonObject(patch)) throw new TypeError(`next at ${stage.kind} needs a patch`);
-  return { ...stage, ...patchOf(stage as Stage, patch as never, stamp) };
+  return { ...stage, ...patchOf(stage as Stage, patch as never, turn) };
 }
 
-function patchOf(
-  stage: Stage,
-  patch: never,
-  stamp: (message: AgentMessage | MessageInput) => AgentMessage,
-): Partial<Stage> {
+const NO_TOOL = { tool: undefined, hints: undefined };
+
+function patchOf(stage: Stage, patch: never, { stamp, toolOf }: Pick<HookTurn, "stamp" | "toolOf">): Partial<Stage> {
   switch (stage.kind) {
     case "beforeTurn": {
       const { input }: StagePatches["beforeTurn"] = patch;
@@ -81,7 +80,8 @@ function patchOf(
       if (call === undefined) return {};
       if (call.id !== stage.call.id) throw new TypeError("a hook may not change the id of a call");
       if (typeof call.name !== "string") throw new TypeError("beforeTool.call.name is no text");
-      return { call: adopt(call, "beforeTool.call") };
+      // A call that was renamed is one of another tool.
+      return { call: adopt(call, "beforeTool.call"), ...NO_TOOL, ...toolOf(call.name) };
     }
     case "afterTool": {
       const { result }: StagePatches["afterTool"] = patch;

@@ -149,7 +149,7 @@ export class Stages {
 
   #patched<K extends StageKind>(entry: HookEntry, stage: StageOf<K>, patch: unknown): StageOf<K> {
     try {
-      return applyPatch(stage, patch, this.#view.stamp);
+      return applyPatch(stage, patch, this.#view);
     } catch (error) {
       throw failure(entry, stage.kind, error);
     }

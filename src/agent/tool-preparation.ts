@@ -4,7 +4,6 @@ import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
-import { toolHints, type ToolHints } from "../domain/tool-hints.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { Decision } from "../ports/hook.js";
@@ -13,7 +12,7 @@ import { beforeOwn, failedOwn } from "./own-hooks.js";
 import { type Answered, type PlacedCall, type Preparation, runnable } from "./prepared-call.js";
 import { ALL_ENTERED, HookFailure, type Passed } from "./stages.js";
 import { checkArguments, type Refusal } from "./tool-arguments.js";
-import type { ToolEntry } from "./tool-table.js";
+import { hintsOf, type ToolEntry } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Looks a call up, checks its arguments, and asks the hooks about it. Publishes `toolCallPending` first. */
@@ -43,10 +42,6 @@ function runsAgain(run: TurnRun, call: ToolCall): boolean {
   return readOnly || idempotent;
 }
 
-function hintsOf({ def, provider }: ToolEntry): ToolHints {
-  return toolHints(def, { trusted: provider.trustAnnotations === true });
-}
-
 function refusedWith(placed: PlacedCall, text: string): Answered {
   return { type: "answered", ...placed, result: errorResult(text), answered: false, entered: ALL_ENTERED };
 }
@@ -58,8 +53,7 @@ async function prepared(run: TurnRun, placed: PlacedCall, call: ToolCall, decisi
   const asked = first.args === undefined || first.args === call.arguments ? call : { ...call, arguments: first.args };
   let passed: Passed<"beforeTool">;
   try {
-    const known = first.entry === undefined ? undefined : { tool: first.entry.def, hints: hintsOf(first.entry) };
-    const stage = { kind: "beforeTool" as const, call: asked, ...known };
+    const stage = { kind: "beforeTool" as const, call: asked, ...run.toolOf(asked.name) };
     passed = await run.stages.forward(stage, { sourceOrder: placed.order, decision });
   } catch (error) {
     return failedHook(placed, error);

@@ -5,6 +5,7 @@ import { isJsonObject } from "../domain/json.js";
 import { isTimeLimit } from "../domain/limits.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { ToolDef } from "../domain/tool.js";
+import { toolHints, type ToolHints } from "../domain/tool-hints.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { ListContext, ToolProvider } from "../ports/tool-provider.js";
 import { isThenable } from "./observers.js";
@@ -14,6 +15,17 @@ export type ToolEntry = { readonly def: ToolDef; readonly provider: ToolProvider
 
 /** The tools of a turn by name; immutable. */
 export type ToolTable = { readonly defs: readonly ToolDef[]; readonly byName: ReadonlyMap<string, ToolEntry> };
+
+/** A tool and what may be believed of its effects; nothing for a name that no provider has. */
+export function knownTool(table: ToolTable, name: string): { readonly tool?: ToolDef; readonly hints?: ToolHints } {
+  const entry = table.byName.get(name);
+  return entry === undefined ? {} : { tool: entry.def, hints: hintsOf(entry) };
+}
+
+/** A tool's annotations as far as its provider is trusted. */
+export function hintsOf({ def, provider }: ToolEntry): ToolHints {
+  return toolHints(def, { trusted: provider.trustAnnotations === true });
+}
 
 /** What each provider listed. */
 export type Listing = { readonly provider: ToolProvider; readonly defs: readonly ToolDef[] };

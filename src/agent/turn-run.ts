@@ -5,7 +5,7 @@ import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/mes
 import { type DeferredCall, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { Turn } from "../domain/turn.js";
 import { addUsage, type Usage } from "../domain/usage.js";
-import type { StageKind } from "../domain/stage.js";
+import type { StageKind, StageOf } from "../domain/stage.js";
 import { stampMessage } from "../domain/stamp-message.js";
 import type { ToolDef, ToolExchange } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
@@ -22,7 +22,7 @@ import { NOTHING_RESUMED, type ResumedCall } from "./resumed-call.js";
 import type { Writer } from "./session-writer.js";
 import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
-import type { ToolTable } from "./tool-table.js";
+import { knownTool, type ToolTable } from "./tool-table.js";
 import type { TurnBudget } from "./turn-budget.js";
 import type { TurnControl } from "./turn-control.js";
 import type { TurnSessions } from "./turn-sessions.js";
@@ -77,6 +77,8 @@ export class TurnRun implements HookTurn {
   readonly accepted: AgentMessage[] = [];
   /** What a resumed turn continues, by execution (S6, U5). */
   resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
+  /** The stored reply whose calls these are. */
+  resumedReply: AssistantMessage | undefined;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
   table: ToolTable = { defs: [], byName: new Map() };
@@ -137,6 +139,8 @@ export class TurnRun implements HookTurn {
   tools(): ToolDef[] {
     return [...this.table.defs];
   }
+
+  readonly toolOf = (name: string): Pick<StageOf<"beforeTool">, "tool" | "hints"> => knownTool(this.shown, name);
 
   /** What the turn has added so far. */
   get added(): readonly AgentMessage[] {

@@ -37,7 +37,11 @@ export type StageBodies = {
   /** `attempt` counts the model calls of this round from 1. */
   readonly modelError: { readonly error: ModelError; readonly attempt: number; readonly phase: ModelPhase };
   /** `tool` and what may be believed of its effects are absent for an unknown tool. */
-  readonly beforeTool: { readonly call: ToolCall; readonly tool?: ToolDef; readonly hints?: ToolHints };
+  readonly beforeTool: {
+    readonly call: ToolCall;
+    readonly tool?: ToolDef | undefined;
+    readonly hints?: ToolHints | undefined;
+  };
   readonly admitTool: { readonly invocation: ToolInvocation };
   readonly toolError: { readonly call: ToolCall; readonly error: ToolError };
   /** `answered` when a hook gave the result and the tool did not run. */
