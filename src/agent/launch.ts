@@ -65,15 +65,16 @@ export function launch(given: LaunchOptions): Launch {
   const start = async (): Promise<TurnResult> => {
     const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
     const stopTimer = limitTime(run);
+    let opened: Opening | undefined;
     try {
-      const opened = opening();
+      opened = opening();
       // A turn with providers of its own has a table of its own.
       if (options.tools !== undefined) watchTools(wiring);
       if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
       if (!run.signal.aborted) await sessions.lock(sessionId);
-      return await (run.signal.aborted ? unstarted(run) : runTurn(run, opened));
+      return await (run.signal.aborted ? unstarted(run, opened) : runTurn(run, opened));
     } catch (error) {
-      throw toldUndelivered(run, error);
+      throw withUndelivered(run, opened, error);
     } finally {
       stopTimer();
       control.inbox.close();
@@ -90,6 +91,13 @@ export function launch(given: LaunchOptions): Launch {
 
 function ownSession(id: string): AgentError {
   return new AgentError("session", "a tool may not run a turn on its own session", { cause: busy(id).cause });
+}
+
+/** A turn that was refused before it had its session tells what it had been given: nothing that was accepted is lost (L3). */
+function withUndelivered(run: TurnRun, opened: Opening | undefined, error: unknown): unknown {
+  if (!(error instanceof AgentError) || error.partial !== undefined) return error;
+  if (opened?.type === "input") run.undelivered = opened.messages.map(run.stamp);
+  return error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
 
 /** A turn that was over before it had its session: nothing was published, and its input is told as undelivered. */
