@@ -48,6 +48,8 @@ async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): 
       return takeInterrupted(run, call, turn);
     case "ended":
       return withEnded(turn, result.ended);
+    case "too-large":
+      return withEnding(turn, { exceeded: { kind: "output-limit", limit: "bytes" } });
   }
 }
 

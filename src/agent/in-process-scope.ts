@@ -1,5 +1,6 @@
 import { Defect } from "../domain/errors.js";
 import type { Runtime } from "../ports/runtime.js";
+import { type Bounds, type Cuttable, type CutOff, Waiting } from "./cut-off.js";
 import { Wave } from "./wave.js";
 import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../ports/step-scope.js";
 
@@ -13,63 +14,7 @@ const SAVE_MS = 950;
 /** Who awaits a turn gets its end, even if nothing else is left to keep the process. */
 const HOLD = { keepAlive: true };
 
-/** Why a step or hook was given up. */
-export class CutOff extends Error {
-  readonly why: "aborted" | "interrupted" | "timeout";
-  constructor(why: CutOff["why"]) {
-    super(why === "timeout" ? "took too long" : `gave no answer after it was ${why}`);
-    this.name = "CutOff";
-    this.why = why;
-  }
-}
-
-/** What a scope may give up. */
-type Cuttable = { readonly bounds: Bounds; cut(why: CutOff["why"]): void };
-
-/** `deadline` is infinite where there is none; one that `holds` keeps the process alive. */
-type Bounds = {
-  readonly keep: boolean;
-  readonly interruptible: boolean;
-  readonly deadline: number;
-  readonly holds: boolean;
-};
-
 type Alarm = { readonly at: number; readonly holds: boolean; readonly cancel: () => void };
-
-/** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
-class Waiting<T> {
-  readonly bounds: Bounds;
-  readonly #over: (entry: Cuttable) => void;
-  readonly #resolve: (outcome: Outcome<T>) => void;
-  readonly #reject: (error: unknown) => void;
-
-  constructor(
-    bounds: Bounds,
-    over: (entry: Cuttable) => void,
-    resolve: (outcome: Outcome<T>) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#over = over;
-    this.bounds = bounds;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  done(value: T): void {
-    this.#over(this);
-    this.#resolve({ ok: true, value });
-  }
-
-  fail(error: unknown): void {
-    this.#over(this);
-    if (Defect.is(error)) this.#reject(error);
-    else this.#resolve({ ok: false, error });
-  }
-
-  cut(why: CutOff["why"]): void {
-    this.fail(new CutOff(why));
-  }
-}
 
 /**
  * How an in-process scope is made. `signal` is what steps are given; it aborts nothing by itself. `strict` keeps the names of the
@@ -95,6 +40,8 @@ export class InProcessScope implements StepScope {
   #alarm: Alarm | undefined;
   #grace: (() => void) | undefined;
   #interruption: (() => void) | undefined;
+  #interruptions = 0;
+  readonly #interrupted = new Set<Cuttable>();
   #over: "nothing" | "code" | "all" = "nothing";
 
   constructor(options: InProcessOptions) {
@@ -114,7 +61,9 @@ export class InProcessScope implements StepScope {
     const context: StepContext = { signal: this.#context.signal, attempt: 0, key: name };
     try {
       if (this.#names !== undefined) this.#claim(this.#names, name);
-      return this.#race(run(context), this.#bounds(options?.timeoutMs, options));
+      const before = this.#interruptions;
+      const running = run(context);
+      return this.#race(running, this.#bounds(options?.timeoutMs, options), before !== this.#interruptions);
     } catch (error) {
       return failed(error);
     }
@@ -160,11 +109,17 @@ export class InProcessScope implements StepScope {
 
   /** Gives what is interruptible and runs now the grace; what begins later is not meant. */
   interrupt(): void {
-    const running = [...this.#waiting].filter(({ bounds }) => bounds.interruptible);
-    if (running.length === 0) return;
-    this.#interruption?.();
-    const cut = (): void => this.#cut((entry) => running.includes(entry), "interrupted");
-    this.#interruption = this.#runtime.after(ABORT_GRACE_MS, cut, HOLD);
+    this.#interruptions += 1;
+    for (const entry of this.#waiting) if (entry.bounds.interruptible) this.#interrupted.add(entry);
+    this.#interruption ??= this.#runtime.after(
+      ABORT_GRACE_MS,
+      () => {
+        this.#interruption = undefined;
+        for (const entry of this.#interrupted) if (this.#waiting.has(entry)) entry.cut("interrupted");
+        this.#interrupted.clear();
+      },
+      HOLD,
+    );
   }
 
   /** Cancels every timer, and forgets the abort: the scope may serve another turn. */
@@ -175,6 +130,7 @@ export class InProcessScope implements StepScope {
     this.#grace = undefined;
     this.#interruption?.();
     this.#interruption = undefined;
+    this.#interrupted.clear();
     this.#over = "nothing";
   }
 
@@ -184,11 +140,13 @@ export class InProcessScope implements StepScope {
     return { keep, interruptible, deadline: bounded ? this.#runtime.elapsed() + ms : ms, holds: bounded && !unref };
   }
 
-  #race<T>(running: PromiseLike<T>, bounds: Bounds): Promise<Outcome<T>> {
+  /** `interrupted`: by what the step did as it began. */
+  #race<T>(running: PromiseLike<T>, bounds: Bounds, interrupted = false): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
       const { keep, deadline, holds } = bounds;
       const waiting = new Waiting<T>(bounds, this.#settled, resolve, reject);
       this.#waiting.add(waiting);
+      if (interrupted && bounds.interruptible) this.#interrupted.add(waiting);
       running.then(
         (value) => waiting.done(value),
         (error: unknown) => waiting.fail(error),

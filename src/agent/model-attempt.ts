@@ -3,7 +3,7 @@ import type { ModelResponse } from "../domain/model.js";
 import type { ModelPhase } from "../domain/stage.js";
 import { decodeUsage, mergeUsage, type Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
-import { CutOff } from "./in-process-scope.js";
+import { CutOff } from "./cut-off.js";
 import type { ModelCall } from "./model-call.js";
 import { type Ended, type PreparedRequest, prepareRequest, type RoundContext } from "./model-request.js";
 import { withDefs } from "./tool-table.js";
@@ -32,6 +32,7 @@ export type Attempt = (
   | { readonly type: "aborted" | "interrupted" }
   | { readonly type: "ended"; readonly ended: Ended["ended"] }
   | { readonly type: "exceeded"; readonly limit: string }
+  | { readonly type: "too-large" }
 ) & { readonly sent?: { readonly usage: Usage | undefined } };
 
 /** Prepares a request, takes it off the budgets, and sends it. */
@@ -70,6 +71,7 @@ function madeAttempt(
   if (outcome.ok) return { type: "replied", ...outcome.value, entered };
   if (run.signal.aborted) return { type: "aborted" };
   if (run.control.interrupted) return { type: "interrupted" };
+  if (call.isTooLarge) return { type: "too-large" };
   return { type: "failed", error: modelError(outcome), phase: call.started ? "stream" : "send", entered };
 }
 

@@ -22,6 +22,7 @@ export class ModelCall {
   readonly #run: TurnRun;
   readonly #chunks: StreamChunk[] = [];
   #announced = false;
+  #streamed = 0;
 
   constructor(run: TurnRun) {
     this.#run = run;
@@ -31,6 +32,11 @@ export class ModelCall {
   /** Whether output began in this attempt. */
   get started(): boolean {
     return this.#chunks.length > 0;
+  }
+
+  /** Whether what was streamed is more than the output limits leave room for: such a reply is not waited for (L2). */
+  get isTooLarge(): boolean {
+    return this.#streamed > (this.#run.output?.room ?? Number.POSITIVE_INFINITY);
   }
 
   /** Publishes `messageStarted` once. */
@@ -66,6 +72,7 @@ export class ModelCall {
   reset(reason: string): void {
     if (this.started) this.#run.bus.publishChunk(this.messageId, { type: "reset", reason });
     this.#chunks.length = 0;
+    this.#streamed = 0;
   }
 
   /** What the stream has told of its usage so far, where it told anything. */
@@ -108,7 +115,16 @@ export class ModelCall {
     if (!this.#announced) this.announce();
     this.#chunks.push(chunk);
     this.#run.bus.publishChunk(this.messageId, chunk);
+    if (this.#run.output === undefined || this.isTooLarge) return;
+    this.#streamed += lengthOf(chunk);
+    if (this.isTooLarge) this.#run.control.stopModelCall();
   }
+}
+
+/** No more than the bytes the chunk adds to a message. */
+function lengthOf(chunk: StreamChunk): number {
+  if (chunk.type === "textDelta" || chunk.type === "reasoningDelta") return chunk.text.length;
+  return chunk.type === "toolCallDelta" ? (chunk.argumentsDelta?.length ?? 0) : 0;
 }
 
 function isSpoken(part: AssistantPart): boolean {

@@ -15,15 +15,31 @@ export class OutputMeter {
     this.#limits = limits;
   }
 
-  /** The limit that keeps a message out, if one does. A reply needs room for the results of its calls too: what a tool does is not done for nothing. */
-  refusal(message: AgentMessage): OutputLimit | undefined {
+  /** The limit that keeps messages out, all of them or none. A reply needs room for the results of its calls too: what a tool does is not done for nothing. */
+  refusal(...messages: readonly AgentMessage[]): OutputLimit | undefined {
     const { maxOutputMessages, maxOutputBytes } = this.#limits;
-    const results = isMessage(message) ? toolCallsOf(message).length : 0;
-    if (this.#messages + 1 + results > maxOutputMessages) return "messages";
-    if (maxOutputBytes === Number.POSITIVE_INFINITY) return undefined;
-    const bytes = bytesOf(message);
-    if (bytes === undefined) return "encoding";
-    return this.#bytes + bytes > maxOutputBytes ? "bytes" : undefined;
+    let count = this.#messages;
+    let bytes = this.#bytes;
+    for (const message of messages) {
+      count += 1 + (isMessage(message) ? toolCallsOf(message).length : 0);
+      if (count > maxOutputMessages) return "messages";
+      if (maxOutputBytes === Number.POSITIVE_INFINITY) continue;
+      const own = bytesOf(message);
+      if (own === undefined) return "encoding";
+      bytes += own;
+      if (bytes > maxOutputBytes) return "bytes";
+    }
+    return undefined;
+  }
+
+  /** Whether not even an empty reply is let in. */
+  get isFull(): boolean {
+    return this.#messages + 1 > this.#limits.maxOutputMessages;
+  }
+
+  /** Bytes that a message may still have. */
+  get room(): number {
+    return this.#limits.maxOutputBytes - this.#bytes;
   }
 
   /** Counts a message that was added. */

@@ -7,7 +7,7 @@ import { normaliseToolReturn } from "../domain/tool-result.js";
 import { NOT_EXECUTED, SKIPPED, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { NamedStep, Outcome } from "../ports/step-scope.js";
 import type { ToolContext } from "../ports/tool-provider.js";
-import { CutOff } from "./in-process-scope.js";
+import { CutOff } from "./cut-off.js";
 import type { Runnable } from "./prepared-call.js";
 import { ToolSignal } from "./tool-signal.js";
 import type { TurnRun } from "./turn-run.js";

@@ -79,6 +79,12 @@ export class TurnControl {
     this.#scope?.interrupt?.();
   }
 
+  /** Stops a model call that runs, and nothing else. */
+  stopModelCall(): void {
+    this.#model?.abort(new DOMException("the reply is too large", "AbortError"));
+    this.#scope?.interrupt?.();
+  }
+
   /** A message goes on where somebody interrupted. */
   resume(): void {
     this.#interrupted = false;
