@@ -1,7 +1,8 @@
-import { AgentError } from "../domain/errors.js";
-import { isMessage } from "../domain/message.js";
+import { AgentError, Defect } from "../domain/errors.js";
+import { type AgentMessage, isMessage } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
+import { requestView } from "../domain/transcript.js";
 import { type Turn, withStoredReply } from "../domain/turn.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { Decision } from "../ports/hook.js";
@@ -32,11 +33,25 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   return withStoredReply(turn, reply, { open, pending: pending.length });
 }
 
+function planOf(run: TurnRun, decisions: readonly Decision[]): ResumePlan {
+  const { conversation } = run;
+  const state = { metadata: conversation.metadata, openCalls: conversation.openCalls(), last: lastShown(run) };
+  return planResume(state, decisions);
+}
+
 /** Custom messages are looked past where no model sees them. */
-function planOf({ conversation, wiring }: TurnRun, decisions: readonly Decision[]): ResumePlan {
-  const seen = wiring.settings.toModelMessages === undefined ? isMessage : () => true;
-  const last = conversation.lastWhere(seen);
-  return planResume({ metadata: conversation.metadata, openCalls: conversation.openCalls(), last }, decisions);
+function lastShown({ conversation, wiring }: TurnRun): AgentMessage | undefined {
+  const last = conversation.lastWhere(isMessage);
+  const { toModelMessages } = wiring.settings;
+  if (last === conversation.last() || toModelMessages === undefined) return last;
+  try {
+    const shown = toModelMessages(requestView(conversation.stored())).at(-1);
+    return shown === undefined || shown.role === "assistant" ? last : conversation.last();
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    // The request will fail by it, and say so.
+    return conversation.last();
+  }
 }
 
 function withoutDecided({ pending }: ResumePlan, decisions: readonly Decision[]): WriteChange {

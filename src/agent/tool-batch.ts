@@ -56,11 +56,16 @@ class ToolBatch {
   readonly #settler: BatchSettler;
   #turn: Turn;
   readonly #deferred: DeferredCall[] = [];
+  #ran = 0;
 
   constructor(run: TurnRun, turn: Turn) {
     this.#run = run;
     this.#turn = turn;
-    this.#settler = new BatchSettler(run, (message: ToolMessage) => run.store([message], turn));
+    this.#settler = new BatchSettler(run, (message: ToolMessage) => {
+      // With each result the call is counted too, so that a crash in mid-batch forgets none (A5).
+      if (message.outcome !== "not-started") this.#ran += 1;
+      return run.store([message], { ...turn, toolCalls: turn.toolCalls + this.#ran });
+    });
   }
 
   /** What is thrown on the way ends the turn, and takes nothing from the calls that have ended (U4). */
@@ -145,10 +150,10 @@ class ToolBatch {
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Of a call that a resumed turn found unanswered nobody knows whether it ran, unless it was never to. */
+  /** Of a call that a resumed turn found unanswered nobody knows whether it ran. */
   #closing(executionId: string, text: string): { readonly result: ToolResult; readonly outcome: ToolOutcome } {
-    const unknown = text !== OUTPUT_LIMIT && this.#run.resumed.get(executionId)?.type === "unanswered";
-    if (unknown) return { result: errorResult(UNKNOWN_OUTCOME), outcome: "unknown" };
+    if (this.#run.resumed.get(executionId)?.type === "unanswered")
+      return { result: errorResult(UNKNOWN_OUTCOME), outcome: "unknown" };
     return { result: errorResult(text), outcome: "not-started" };
   }
 
@@ -213,9 +218,11 @@ class ToolBatch {
       (index, outcome) => {
         const runnable = wave[index] as Runnable;
         const { call, order, executionId, entered } = runnable;
+        const ended = { call, order, executionId, answered: false, entered };
         const execution = executionOf(outcome, steps[index]?.timeoutMs);
-        if (execution.outcome === "not-started") run.budget.returnToolCall();
-        return this.#settler.settle({ call, order, executionId, execution, runnable, answered: false, entered });
+        if (execution.outcome !== "not-started") return this.#settler.settle({ ...ended, execution, runnable });
+        run.budget.returnToolCall();
+        return this.#settler.settle({ ...ended, execution: this.#closing(executionId, notStartedText(run)) });
       },
       { limit: run.wiring.settings.limits.maxParallelTools },
     );

@@ -22,9 +22,9 @@ export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Pre
   const resumed = run.resumed.get(placed.executionId);
   if (resumed === undefined) return prepared(run, placed, call);
   if (resumed.type === "unanswered") {
-    return runsAgain(run, call)
-      ? prepared(run, placed, call)
-      : { ...refusedWith(placed, UNKNOWN_OUTCOME), outcome: "unknown" };
+    const preparation = runsAgain(run, call) ? await prepared(run, placed, call) : refusedWith(placed, UNKNOWN_OUTCOME);
+    // Whatever keeps it from running now, it may have run before.
+    return preparation.type === "answered" ? { ...preparation, outcome: "unknown" } : preparation;
   }
   const { decision, record } = resumed;
   if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
@@ -33,9 +33,8 @@ export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Pre
   return prepared(run, placed, approved, decision);
 }
 
-/** Whether a call of which nobody knows whether it ran may run once more (S6). One that was malformed did not run. */
+/** Whether a call of which nobody knows whether it ran may run once more (S6). */
 function runsAgain(run: TurnRun, call: ToolCall): boolean {
-  if (call.malformed !== undefined) return true;
   const entry = run.shown.byName.get(call.name);
   if (entry === undefined) return false;
   const { readOnly, idempotent } = hintsOf(entry);

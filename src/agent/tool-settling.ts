@@ -160,13 +160,14 @@ function exchangeOf(run: TurnRun, ended: EndedCall, result: ToolResult): ToolExc
   const { call, order, executionId, execution, runnable } = ended;
   const { outcome, startedAt, endedAt } = execution;
   const started = runnable !== undefined && outcome !== "not-started";
+  const toolName = runnable?.invocation.toolName ?? call.name;
   return Object.freeze({
     executionId,
     sourceOrder: order,
     callId: call.id,
-    toolName: runnable?.invocation.toolName ?? call.name,
+    toolName,
     originalInput: call.arguments,
-    executionMode: runnable?.invocation.executionMode ?? "parallel",
+    executionMode: run.shown.byName.get(toolName)?.def.executionMode ?? "parallel",
     call,
     outcome,
     cancellationRequested: started && (outcome === "unknown" || run.signal.aborted),

@@ -9,6 +9,7 @@ import {
   type UserMessage,
 } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
+import type { ToolCall } from "../../src/domain/tool.js";
 import type { LoadedSession, Revision, SaveOptions, Session, SessionDelta } from "../../src/domain/session.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
 import type { TestAgent } from "../../src/testkit/index.js";
@@ -26,6 +27,12 @@ export const reply = (id: string, text = id, extras: Partial<AssistantMessage> =
 /** A stored reply that calls the tool `f` under each of these ids. */
 export const calling = (id: string, ...callIds: readonly string[]): AssistantMessage => {
   const parts = callIds.map((callId) => ({ type: "toolCall" as const, id: callId, name: "f", arguments: {} }));
+  return adopt({ role: "assistant", id, at: AT, parts }, "calling");
+};
+
+/** A stored reply of these calls. */
+export const callingWith = (id: string, ...calls: readonly ToolCall[]): AssistantMessage => {
+  const parts = calls.map((call) => ({ type: "toolCall" as const, ...call }));
   return adopt({ role: "assistant", id, at: AT, parts }, "calling");
 };
 
