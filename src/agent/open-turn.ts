@@ -19,6 +19,8 @@ export type FirstWrite = { readonly messages: readonly AgentMessage[]; readonly 
 export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Promise<void> {
   const messages = input.map(run.stamp);
   run.undelivered = messages;
+  const limit = run.output?.refusal(...messages);
+  if (limit !== undefined) throw new AgentError("output-limit", "the input alone is beyond an output limit", { limit });
   await takeSession(run, loadGiven, () => {
     const { metadata } = run.conversation;
     const missing = missingResults({ metadata, openCalls: run.conversation.openCalls() }, run.stamp);

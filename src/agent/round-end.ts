@@ -1,7 +1,7 @@
 import { Defect } from "../domain/errors.js";
 import { type AgentMessage, type MessageInput, userMessage } from "../domain/message.js";
 import type { RoundEnd, StageKind, StageOf } from "../domain/stage.js";
-import { type RoundDecision, type Turn, withAnswer, withMore } from "../domain/turn.js";
+import { type RoundDecision, type Turn, withAnswer, withEnding, withMore } from "../domain/turn.js";
 import type { HookEntry } from "./hook-index.js";
 import { HookFailure } from "./stages.js";
 import type { TurnRun } from "./turn-run.js";
@@ -25,6 +25,8 @@ export async function askEnd(run: TurnRun, turn: Turn): Promise<Turn> {
   if (outcome?.kind === "wait") return withAnswer(turn, "end", outcome);
   if (outcome?.kind !== "goOn" || by === undefined) return withAnswer(turn, "end", undefined);
   const messages = added(run, outcome.messages, by);
+  const limit = run.output?.refusal(...messages);
+  if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   await run.store(messages, turn);
   for (const message of messages) run.bus.publish("messageAdded", { message });
   return withMore(turn, messages);

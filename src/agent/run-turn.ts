@@ -104,9 +104,12 @@ async function callModel(run: TurnRun, turn: Turn, options: { readonly followUps
   beginRound(run);
   let next = withRound(turn);
   const outside = await poll(run, options);
-  if (outside.messages.length > 0) await takeMessages(run, next, outside.messages);
+  if (outside.messages.length > 0) next = await takeMessages(run, next, outside.messages);
   if (outside.toolsChanged) next = await resolveTools(run, next, "tools-changed");
-  if (next.endings.stopped !== undefined || next.endings.hookAborted !== undefined) return next;
+  const { stopped, hookAborted, exceeded } = next.endings;
+  if (stopped !== undefined || hookAborted !== undefined || exceeded !== undefined) return next;
+  // Nobody pays for a reply that has no place.
+  if (run.output?.isFull === true) return withEnding(next, { exceeded: { kind: "output-limit", limit: "messages" } });
   return askModel(run, next);
 }
 

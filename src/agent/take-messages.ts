@@ -1,6 +1,6 @@
 import type { MessageInput } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import type { Turn } from "../domain/turn.js";
+import { type Turn, withEnding } from "../domain/turn.js";
 import { accept } from "./open-turn.js";
 import type { Queue } from "./turn-inbox.js";
 import type { TurnRun } from "./turn-run.js";
@@ -26,12 +26,15 @@ export async function poll(run: TurnRun, options: { readonly followUps: boolean 
   return outcome.ok ? outcome.value : { toolsChanged: true, messages: taken };
 }
 
-/** Stores messages that were taken, behind what is there; until then they count as undelivered. */
-export async function takeMessages(run: TurnRun, turn: Turn, given: readonly MessageInput[]): Promise<void> {
+/** Stores messages that were taken, behind what is there; until then they count as undelivered. Those beyond the output limits stay so, and end the turn (L2). */
+export async function takeMessages(run: TurnRun, turn: Turn, given: readonly MessageInput[]): Promise<Turn> {
   const messages = given.map(run.stamp);
   run.undelivered = messages;
+  const limit = run.output?.refusal(...messages);
+  if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   // Whoever interrupted has been heard (L4).
   run.control.resume();
   await run.writer.add(messages, { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
   accept(run, messages);
+  return turn;
 }

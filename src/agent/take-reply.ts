@@ -7,6 +7,7 @@ import type { StageOf } from "../domain/stage.js";
 import { type Exceeded, type Turn, withEnding, withInterruptedReply, withReply } from "../domain/turn.js";
 import type { Replied } from "./model-attempt.js";
 import type { ModelCall } from "./model-call.js";
+import type { OutputLimit } from "./output-meter.js";
 import { settledParts } from "./reply-parts.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -81,10 +82,15 @@ export async function takeAborted(run: TurnRun, call: ModelCall, turn: Turn): Pr
 
 /** The same for an interruption, which ends the round and not the turn (L4). */
 export async function takeInterrupted(run: TurnRun, call: ModelCall, turn: Turn): Promise<Turn> {
-  return withInterruptedReply(turn, await storePartial(run, call, turn, "interrupted"));
+  const { reply, ...partial } = await storePartial(run, call, turn, "interrupted");
+  return withPartial(withInterruptedReply(turn, reply), partial);
 }
 
-function withPartial(turn: Turn, reply: AssistantMessage | undefined): Turn {
+/** What came of a reply that is not whole, or the limit that keeps it out. */
+type Partial = { readonly reply?: AssistantMessage; readonly limit?: OutputLimit };
+
+function withPartial(turn: Turn, { reply, limit }: Partial): Turn {
+  if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   return reply === undefined ? turn : { ...turn, reply };
 }
 
@@ -95,15 +101,17 @@ async function storePartial(
   turn: Turn,
   stopped: StoppedBy,
   told: readonly AssistantPart[] = [],
-): Promise<AssistantMessage | undefined> {
+): Promise<Partial> {
   const parts = call.partialParts(told);
-  if (parts.length === 0) return undefined;
+  if (parts.length === 0) return {};
   const message: AssistantMessage = adopt(
     { role: "assistant", parts, stopped, id: call.messageId, at: run.now },
     "partial reply",
   );
+  const limit = run.output?.refusal(message);
+  if (limit !== undefined) return { limit };
   await run.store([message], turn);
   run.bus.publish("messageAdded", { message });
   run.assistantMessage = message;
-  return message;
+  return { reply: message };
 }

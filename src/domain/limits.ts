@@ -25,7 +25,7 @@ export type Limits = {
   readonly maxTotalTokens: number;
   /** From the start of the turn, waiting for its session included. */
   readonly turnTimeoutMs: number;
-  /** Messages of `TurnResult.messages`; a reply or result beyond is refused (L2). */
+  /** Messages of `TurnResult.messages`, input included; one beyond is refused (L2). */
   readonly maxOutputMessages: number;
   /** Bytes of these messages as JSON in UTF-8. */
   readonly maxOutputBytes: number;
