@@ -33,6 +33,7 @@ export const entries: readonly Entry[] = [
   adapter("observers/noop"),
   adapter("hooks/noop"),
   adapter("hooks/hook-chain"),
+  adapter("hooks/approval"),
   adapter("lifecycle/noop"),
   adapter("lifecycle/composite"),
   adapter("commands/noop"),

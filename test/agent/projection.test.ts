@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { type AgentMessage, isMessage, userMessage } from "../../src/domain/message.js";
+import {
+  type AgentMessage,
+  isMessage,
+  type Message,
+  type MessageInput,
+  userMessage,
+} from "../../src/domain/message.js";
 import { transcriptLaw } from "../../src/domain/transcript.js";
 import { RecordingCompressor, stopResponse, testAgent } from "../../src/testkit/index.js";
 import { calling, linesOf, reply, result, sent, stored, user } from "../support/conversations.js";
@@ -15,7 +21,10 @@ const sticky = (text: string): AgentMessage => ({ role: "sticky", id: text, at: 
 
 /** Shows a sticky note as a message of the user. */
 const shown = (messages: readonly AgentMessage[]) =>
-  messages.map((message) => (isMessage(message) ? message : userMessage(`note: ${message.text}`)));
+  messages.flatMap((message): readonly (Message | MessageInput)[] => {
+    if (isMessage(message)) return [message];
+    return message.role === "sticky" ? [userMessage(`note: ${message.text}`)] : [];
+  });
 
 test("custom messages are stored and shown, and left out of requests by default (C2)", async () => {
   await using t = await testAgent({ script: [stopResponse("one"), stopResponse("two")] });
