@@ -1,7 +1,7 @@
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { toolErrorMessage } from "../domain/message.js";
-import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
-import { pendingCalls, type ResumeState } from "./resume-plan.js";
+import { NOT_EXECUTED, type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import { mayHaveRun, pendingCalls, type ResumeState } from "./resume-plan.js";
 
 /** What a call is told that waited for a decision when something else was said (U5). */
 export const REJECTED = "rejected (needs approval)";
@@ -13,9 +13,16 @@ export function missingResults(
   pending: string = REJECTED,
 ): AgentMessage[] {
   const waiting = new Set(pendingCalls(state).map(({ executionId }) => executionId));
-  return state.openCalls.map(({ message, order, call }) =>
-    waiting.has(`${message.id}.${order}`)
-      ? stamp(toolErrorMessage(call, pending, "not-started"))
-      : stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown")),
+  return state.openCalls.map((open) =>
+    waiting.has(`${open.message.id}.${open.order}`)
+      ? stamp(toolErrorMessage(open.call, pending, "not-started"))
+      : lostResult(open, stamp),
   );
+}
+
+/** The result of a stored call of which nobody knows what became of it, unless it is known that it never runs (S4). */
+export function lostResult(open: OpenCall, stamp: (message: MessageInput) => AgentMessage): AgentMessage {
+  return mayHaveRun(open)
+    ? stamp(toolErrorMessage(open.call, UNKNOWN_OUTCOME, "unknown"))
+    : stamp(toolErrorMessage(open.call, NOT_EXECUTED, "not-started"));
 }

@@ -40,14 +40,15 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
   const reply = openCalls.at(-1)?.message;
   const resumed = new Map<string, ResumedCall>();
   const open: ToolCall[] = [];
-  for (const { message, order, call } of openCalls) {
+  for (const openCall of openCalls) {
+    const { message, order, call } = openCall;
     if (message !== reply) continue;
     const executionId = `${message.id}.${order}`;
     const record = records.find((pending) => pending.executionId === executionId);
     const decision = record === undefined ? undefined : decided.get(record.callId);
     if (record !== undefined && decision === undefined) continue;
     if (record !== undefined && decision !== undefined) resumed.set(executionId, { type: "decided", decision, record });
-    else if (mayHaveRun(message, call)) resumed.set(executionId, { type: "unanswered" });
+    else if (mayHaveRun(openCall)) resumed.set(executionId, { type: "unanswered" });
     open.push(call);
   }
   if (reply === undefined && !isAnswerable(last)) throw nothingToResume(last);
@@ -55,9 +56,9 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
   return { reply, open, resumed, pending, lost: openCalls.filter(({ message }) => message !== reply) };
 }
 
-/** Calls that were cut or malformed never run (L6, U1). */
-function mayHaveRun({ finishReason }: AssistantMessage, { malformed }: ToolCall): boolean {
-  return finishReason !== "length" && malformed === undefined;
+/** Whether a call without a result may have had its effect; calls that were cut or malformed never run (L6, U1). */
+export function mayHaveRun({ message, call }: OpenCall): boolean {
+  return message.finishReason !== "length" && call.malformed === undefined;
 }
 
 /**

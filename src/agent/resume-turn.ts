@@ -6,7 +6,8 @@ import { requestView } from "../domain/transcript.js";
 import { type Turn, withStoredReply } from "../domain/turn.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { Decision } from "../ports/hook.js";
-import { takeSession, unknownResult } from "./open-turn.js";
+import { lostResult } from "./missing-results.js";
+import { takeSession } from "./open-turn.js";
 import { planResume, type ResumePlan } from "./resume-plan.js";
 import type { WriteChange } from "./session-writer.js";
 import type { TurnRun } from "./turn-run.js";
@@ -20,7 +21,7 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   let plan: ResumePlan | undefined;
   const taken = await takeSession(run, follow, () => {
     plan = planOf(run, decisions);
-    return { messages: plan.lost.map((open) => unknownResult(run, open)), change: withoutDecided(plan, decisions) };
+    return { messages: plan.lost.map((open) => lostResult(open, run.stamp)), change: withoutDecided(plan, decisions) };
   });
   if (!taken || plan === undefined) return turn;
   const { reply, open, resumed, pending } = plan;

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { SESSION_KEYS } from "../../src/domain/session.js";
 import type { AgentMessage } from "../../src/domain/message.js";
+import type { ToolCall } from "../../src/domain/tool.js";
 import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
 import { stopResponse, testAgent, toolCallResponse, toolOutcome } from "../../src/testkit/index.js";
-import { calling, linesOf, reply, result, sent, stored, user } from "../support/conversations.js";
+import { calling, callingWith, linesOf, reply, result, sent, stored, user } from "../support/conversations.js";
 import { hookAt } from "../support/turns.js";
 
 const UNKNOWN = expect.stringMatching(/^c1 = !.*unknown/);
@@ -140,6 +141,19 @@ test("a new message settles calls that waited for a decision as rejected, calls 
   expect(session.metadata).toMatchObject({ title: "kept" });
   const outcomes = session.messages.flatMap((message) => (message.role === "tool" ? [message.outcome] : []));
   expect(outcomes).toEqual(["completed", "unknown", "not-started"]);
+});
+
+test("calls that never run, cut or malformed, are repaired as not executed: the model may simply ask again (S4, L6)", async () => {
+  const bad: ToolCall = { id: "c2", name: "f", arguments: {}, malformed: { raw: "{", reason: "cut" } };
+  const fine: ToolCall = { id: "c3", name: "f", arguments: {} };
+  const cut = { ...calling("a", "c1"), finishReason: "length" as const };
+  await using t = await testAgent({ script: [stopResponse("ok")] });
+  t.sessions.seed("s", { messages: [user("go"), cut, user("on"), callingWith("b", bad, fine)] });
+  await t.agent.runTurn("next", "s");
+  const session = await t.agent.session("s");
+  const outcomes = session.messages.flatMap((message) => (message.role === "tool" ? [message.outcome] : []));
+  expect(outcomes).toEqual(["not-started", "not-started", "unknown"]);
+  expect(sent(t)[2]).toBe("c1 = !The tool call was not executed.");
 });
 
 test("a deferred call of this agent is rejected by the next message, in memory as on disk (U5)", async () => {
