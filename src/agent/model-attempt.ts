@@ -1,5 +1,5 @@
 import { type ErrorOptions, ModelError, type ModelErrorKind } from "../domain/errors.js";
-import type { ModelResponse } from "../domain/model.js";
+import type { ModelResponse, ToolChoice } from "../domain/model.js";
 import type { ModelPhase } from "../domain/stage.js";
 import { decodeUsage, mergeUsage, type Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
@@ -23,6 +23,8 @@ export type FailedAttempt = {
   readonly error: ModelError;
   readonly phase: ModelPhase;
   readonly entered: number;
+  /** What hooks made of the choice of tools, where the request was sent. */
+  readonly toolChoice?: ToolChoice | undefined;
 };
 
 /** How one attempt at a model call ended, and what it is known to have used where it was sent. */
@@ -49,11 +51,11 @@ export async function tryOnce(run: TurnRun, call: ModelCall, context: RoundConte
   if (run.control.interrupted) return { type: "interrupted" };
   const charge = run.budget.reserve(prepared);
   if (typeof charge === "string") return { type: "exceeded", limit: charge };
-  const { entered, tools, options } = prepared;
+  const { tools, options } = prepared;
   // Only now is what an earlier attempt said void: had this one not been sent, it would be all there is.
   call.reset("retry");
   run.shown = tools === run.table.defs ? run.table : withDefs(run.table, tools);
-  const made = madeAttempt(run, call, await call.send(prepared, attempt), entered);
+  const made = madeAttempt(run, call, await call.send(prepared, attempt), prepared);
   const sent = { usage: usageOf(made, call) };
   const { provider, model = options.model } = made.type === "replied" ? made.response : {};
   charge.settle(wasRefused(made) ? "free" : (sent.usage ?? "unknown"), { provider, model });
@@ -66,13 +68,13 @@ function madeAttempt(
   run: TurnRun,
   call: ModelCall,
   outcome: Awaited<ReturnType<ModelCall["send"]>>,
-  entered: number,
+  { entered, options: { toolChoice } }: PreparedRequest,
 ): Made {
   if (outcome.ok) return { type: "replied", ...outcome.value, entered };
   if (run.signal.aborted) return { type: "aborted" };
   if (run.control.interrupted) return { type: "interrupted" };
   if (call.isTooLarge) return { type: "too-large" };
-  return { type: "failed", error: modelError(outcome), phase: call.started ? "stream" : "send", entered };
+  return { type: "failed", error: modelError(outcome), phase: call.started ? "stream" : "send", entered, toolChoice };
 }
 
 /** What an attempt is known to have used: as told at its end, else as streamed before it broke off. */

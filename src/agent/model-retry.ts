@@ -27,7 +27,7 @@ export async function nextContext(
   }
   if (kind === "invalid-request" && toolName !== undefined && !mended.tool) {
     mended.tool = true;
-    return leaveOut(run, toolName) ? sent : undefined;
+    return leaveOut(run, toolName, failure.toolChoice) ? sent : undefined;
   }
   return undefined;
 }
@@ -71,8 +71,7 @@ async function compressed(run: TurnRun, sent: RoundContext, attempt: number): Pr
 }
 
 /** Leaves a tool out that the provider refuses, for the rest of the turn. False where the model was to call just that one, or was not shown it. */
-function leaveOut(run: TurnRun, toolName: string): boolean {
-  const { toolChoice } = run.wiring.settings.options;
+function leaveOut(run: TurnRun, toolName: string, toolChoice: FailedAttempt["toolChoice"]): boolean {
   const shown = run.shown.byName.has(toolName);
   const forced =
     typeof toolChoice === "object"
