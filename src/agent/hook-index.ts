@@ -1,4 +1,5 @@
 import { CompositionError } from "../domain/errors.js";
+import { isTimeLimit } from "../domain/limits.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { STAGE_KINDS, STAGE_PAIRS, type StageKind } from "../domain/stage.js";
 import type { PipelineHook } from "../ports/hook.js";
@@ -9,11 +10,12 @@ export type HookEntry = { readonly hook: PipelineHook; readonly name: string; re
 /** The hooks of each stage in the order they run: before stages forward, after and error stages in reverse. */
 export type HookIndex = { readonly [K in StageKind]: readonly HookEntry[] };
 
-/** Puts hooks in order (A4), drops repeats, and looks up once who takes part where. Throws `CompositionError`: `hook-order`, or `duplicate-id` for two hooks of one name. */
+/** Puts hooks in order (A4), drops repeats, and looks up once who takes part where. Throws `CompositionError`: `hook-order`, `duplicate-id` for two hooks of one name, `invalid-config` for a timeout that is none. */
 export function indexHooks(hooks: readonly PipelineHook[]): HookIndex {
   const ordered = orderHooks([...new Set(hooks)]);
   const names = ordered.map((hook, position) => hook.name ?? `hook-${position}`);
   checkNames(names);
+  checkTimes(ordered);
   const entriesOf = (kind: StageKind, before: readonly HookEntry[]): HookEntry[] =>
     ordered.flatMap((hook, position) => {
       if (hook.stages !== undefined && !hook.stages.includes(kind)) return [];
@@ -32,6 +34,12 @@ export function indexHooks(hooks: readonly PipelineHook[]): HookIndex {
 function checkNames(names: readonly string[]): void {
   const twice = names.find((name, position) => names.indexOf(name) !== position);
   if (twice !== undefined) throw new CompositionError("duplicate-id", `two hooks are named ${safeLabel(twice)}`);
+}
+
+function checkTimes(hooks: readonly PipelineHook[]): void {
+  const wrong = hooks.find(({ timeoutMs }) => timeoutMs !== undefined && !isTimeLimit(timeoutMs));
+  if (wrong === undefined) return;
+  throw new CompositionError("invalid-config", `the timeout of ${label(wrong)} is no number above 0`);
 }
 
 /** Registration order, except where `before` and `after` say otherwise: the earliest hook that waits for nobody comes next. */

@@ -31,7 +31,13 @@ export type Answered = PlacedCall & {
 export type Preparation =
   | Runnable
   | Answered
-  | (PlacedCall & Entered & { readonly type: "deferred"; readonly reason: string; readonly asked: ToolCall })
+  | (PlacedCall &
+      Entered & {
+        readonly type: "deferred";
+        readonly reason: string;
+        readonly asked: ToolCall;
+        readonly by: readonly string[] | undefined;
+      })
   | (PlacedCall & Entered & { readonly type: "stop"; readonly reason: string })
   | (PlacedCall & Entered & { readonly type: "abort"; readonly reason: string; readonly error?: unknown });
 

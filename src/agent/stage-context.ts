@@ -38,6 +38,7 @@ export type ContextExtras = {
   readonly sourceOrder?: number | undefined;
   readonly attempt?: number | undefined;
   readonly decision?: Decision | undefined;
+  readonly deferredBy?: readonly string[] | undefined;
 };
 
 /** The context of one hook at one stage; reads the turn when asked, so that an unused field costs nothing. */
@@ -92,6 +93,9 @@ export class HookStageContext implements StageContext {
   }
   get decision(): Decision | undefined {
     return this.#extras.decision;
+  }
+  get deferredBy(): readonly string[] | undefined {
+    return this.#extras.deferredBy;
   }
 
   async step<T extends Json>(name: string, run: () => Promise<T>): Promise<T> {

@@ -54,6 +54,11 @@ export class Stages {
     return this.#index[kind].length > 0;
   }
 
+  /** How many take part. */
+  count(kind: StageKind): number {
+    return this.#index[kind].length;
+  }
+
   /** Runs a before stage forward; the first outcome that ends wins. Throws `HookFailure`. */
   async forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Promise<Passed<K>> {
     const entries = this.#index[stage.kind];
@@ -135,7 +140,7 @@ export class Stages {
     kind: StageKind,
     answer: PromiseLike<StageOutcome | undefined | void>,
   ): Promise<StageOutcome | undefined> {
-    const settled = await this.#view.scope.bounded(() => answer, this.#view.hookTimeoutMs);
+    const settled = await this.#view.scope.bounded(() => answer, entry.hook.timeoutMs ?? this.#view.hookTimeoutMs);
     if (!settled.ok) throw failure(entry, kind, settled.error);
     return this.#allowed(entry, kind, settled.value);
   }

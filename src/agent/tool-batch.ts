@@ -197,9 +197,17 @@ class ToolBatch {
     const run = this.#run;
     const fresh = prepared.filter((preparation) => preparation.type === "deferred");
     if (fresh.length === 0) return;
-    for (const { call, executionId, reason, asked } of fresh) {
+    for (const { call, executionId, reason, asked, by } of fresh) {
       const { name, arguments: args } = asked;
-      const record = { callId: call.id, executionId, toolName: name, arguments: args, reason, at: run.now };
+      const record = {
+        callId: call.id,
+        executionId,
+        toolName: name,
+        arguments: args,
+        reason,
+        at: run.now,
+        ...(by && { by }),
+      };
       this.#deferred.push(record);
       run.deferred.push(record);
     }

@@ -6,10 +6,10 @@ import type { StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
-import type { Decision } from "../ports/hook.js";
 import type { BeforeExecute } from "../ports/tool-provider.js";
 import { beforeOwn, failedOwn } from "./own-hooks.js";
 import { type Answered, type PlacedCall, type Preparation, runnable } from "./prepared-call.js";
+import type { ContextExtras } from "./stage-context.js";
 import { ALL_ENTERED, HookFailure, type Passed } from "./stages.js";
 import { checkArguments, type Refusal } from "./tool-arguments.js";
 import { hintsOf, type ToolEntry } from "./tool-table.js";
@@ -30,7 +30,7 @@ export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Pre
   if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
   // What was approved is what had been shown: the call as hooks had made it, unless other arguments came with the decision.
   const approved = { id: call.id, name: record.toolName, arguments: decision.arguments ?? record.arguments };
-  return prepared(run, placed, approved, decision);
+  return prepared(run, placed, approved, { decision, deferredBy: record.by });
 }
 
 /** Whether a call of which nobody knows whether it ran may run once more (S6). */
@@ -45,7 +45,15 @@ function refusedWith(placed: PlacedCall, text: string): Answered {
   return { type: "answered", ...placed, result: errorResult(text), answered: false, entered: ALL_ENTERED };
 }
 
-async function prepared(run: TurnRun, placed: PlacedCall, call: ToolCall, decision?: Decision): Promise<Preparation> {
+/** A decision, and the hooks it is for. */
+type Decided = Pick<ContextExtras, "decision" | "deferredBy">;
+
+async function prepared(
+  run: TurnRun,
+  placed: PlacedCall,
+  call: ToolCall,
+  decision: Decided = {},
+): Promise<Preparation> {
   const first = lookUp(run, call);
   if (first.refusal?.error.kind === "invalid-arguments") return refused(placed, first.refusal, ALL_ENTERED);
   if (!run.stages.has("beforeTool")) return innermost(run, placed, call, first, 0);
@@ -53,13 +61,27 @@ async function prepared(run: TurnRun, placed: PlacedCall, call: ToolCall, decisi
   let passed: Passed<"beforeTool">;
   try {
     const stage = { kind: "beforeTool" as const, call: asked, ...run.toolOf(asked.name) };
-    passed = await run.stages.forward(stage, { sourceOrder: placed.order, decision });
+    passed = await run.stages.forward(stage, { sourceOrder: placed.order, ...decision });
   } catch (error) {
     return failedHook(placed, error);
   }
-  const { outcome, stage, entered } = passed;
-  if (outcome !== undefined) return decided(placed, outcome, stage.call, entered);
+  const { outcome, stage, entered, by } = passed;
+  if (outcome?.kind === "defer") {
+    const hooks = deferringHooks(run, decision.deferredBy, by?.name);
+    return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: stage.call, by: hooks };
+  }
+  if (outcome !== undefined) return decided(placed, outcome, entered);
   return innermost(run, placed, stage.call, stage.call === asked ? first : lookUp(run, stage.call), entered);
+}
+
+/** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. Where there is but one, nobody has to tell them apart. */
+function deferringHooks(
+  run: TurnRun,
+  before: readonly string[] = [],
+  now: string | undefined,
+): readonly string[] | undefined {
+  if (run.stages.count("beforeTool") < 2 || now === undefined) return undefined;
+  return [...new Set([...before, now])];
 }
 
 type Found = { readonly entry?: ToolEntry; readonly args?: JsonObject; readonly refusal?: Refusal };
@@ -100,14 +122,12 @@ function failedHook(placed: PlacedCall, error: unknown): Preparation {
   return { type: "answered", ...placed, result: errorResult(text), answered: true, entered };
 }
 
-function decided(placed: PlacedCall, outcome: StageOutcome, call: ToolCall, entered: number): Preparation {
+function decided(placed: PlacedCall, outcome: StageOutcome, entered: number): Preparation {
   switch (outcome.kind) {
     case "answer":
       return answered(placed, outcome.result, entered);
     case "block":
       return answered(placed, errorResult(outcome.reason), entered);
-    case "defer":
-      return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: call };
     case "stop":
       return { type: "stop", ...placed, entered, reason: outcome.reason };
     case "abort":

@@ -72,6 +72,8 @@ export type DeferredCall = {
   readonly arguments: JsonObject;
   readonly reason: string;
   readonly at: number;
+  /** The hooks that deferred it, by name: those a decision is for. Absent where there was but one to ask. */
+  readonly by?: readonly string[];
 };
 
 /** What a session and its last turn have used. */

@@ -33,6 +33,8 @@ export type HookContext = {
   readonly commands: CommandAccess;
   /** At `beforeTool`, what was decided about a call that had been deferred. The hook that deferred lets the call pass, all others judge it as ever. */
   readonly decision?: Decision | undefined;
+  /** The names of the hooks that deferred that call; absent where nobody noted them. */
+  readonly deferredBy?: readonly string[] | undefined;
   /** Runs an effect of the hook's own as a recorded step; `name` is unique within this hook and stage. Rejects with what `run` rejects with. */
   step<T extends Json>(name: string, run: () => Promise<T>): Promise<T>;
   /** Publishes a `custom` event whose source is this hook's name. */
@@ -69,7 +71,7 @@ export type OnFailure = {
 
 /**
  * Takes part in a turn at named stages. Never called concurrently for one turn. A hook that returns no promise is not awaited; one
- * call is bounded by `hookTimeoutMs`. What a throw means is in the stage table.
+ * call is bounded by its own `timeoutMs`, else by `hookTimeoutMs`. What a throw means is in the stage table.
  */
 export interface PipelineHook {
   /** Needed for `before` and `after`, for durable turns, and in reports. No other hook of the agent or the turn may have it. */
@@ -80,5 +82,7 @@ export interface PipelineHook {
   readonly before?: readonly string[];
   readonly after?: readonly string[];
   readonly onFailure?: OnFailure;
+  /** Milliseconds one call may take, above 0; default `config.hookTimeoutMs`. For hooks that wait for a person. */
+  readonly timeoutMs?: number;
   onStage(stage: Stage, context: StageContext): Awaitable<StageOutcome | undefined | void>;
 }

@@ -1,6 +1,7 @@
 import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
+import { isTimeLimit } from "../../domain/limits.js";
 import type { StageOf } from "../../domain/stage.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
 import { toolHints, type ToolHints } from "../../domain/tool-hints.js";
@@ -32,10 +33,12 @@ export type ApprovalOptions = {
   readonly hints?: Partial<ToolHints> | undefined;
   /** Calls it answers true for. */
   readonly when?: ((question: ApprovalCall & { readonly context: HookContext }) => Awaitable<boolean>) | undefined;
-  /** Asked at once, one call after the other, within `hookTimeoutMs`. Absent: the call is deferred, and waits for a decision as long as it takes. */
+  /** Asked at once, one call after the other. Absent: the call is deferred, and waits for a decision as long as it takes, in any process. */
   readonly ask?: ((question: ApprovalQuestion) => Awaitable<ApprovalAnswer>) | undefined;
   /** `DeferredCall.reason`; default "needs approval". */
   readonly reason?: string | undefined;
+  /** Milliseconds that `when` and `ask` may take together; default without end where somebody is asked. The turn waits that long, and holds its session. */
+  readonly timeoutMs?: number | undefined;
   /** Default "approval"; needed where an agent has two. */
   readonly name?: string | undefined;
   readonly before?: readonly string[] | undefined;
@@ -43,28 +46,36 @@ export type ApprovalOptions = {
 };
 
 const HINTS = ["readOnly", "destructive", "idempotent", "openWorld"] as const satisfies readonly (keyof ToolHints)[];
-const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "name", "before", "after"] as const;
+const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "timeoutMs", "name", "before", "after"] as const;
 
 /**
  * Lets no call that needs approval run without one (U5). A call is judged as the hooks before this one made it; hooks behind it may still
- * change it, and in a `hookChain` what is deferred is shown without what the chain has changed. A call that was decided about in the meantime passes. Where `when` or `ask` throws, takes too long, or answers what is no answer,
+ * change it, and in a `hookChain` what is deferred is shown without what the chain has changed. A call that this hook had deferred, and about which
+ * somebody decided, passes. Where `when` or `ask` throws, takes too long, or answers what is no answer,
  * the call gets an error result and does not run. Throws `CompositionError("invalid-config")` for options that name no call at all.
  */
 export function approval(options: ApprovalOptions): PipelineHook {
   checkOptions(options);
   const { ask, reason = "needs approval", name = "approval", before, after } = options;
+  const { timeoutMs = ask === undefined ? undefined : Number.POSITIVE_INFINITY } = options;
   return defineHook(name, {
     before,
     after,
+    timeoutMs,
     onFailure: { beforeTool: "error-result" },
     async beforeTool(stage, context) {
       const question = calledTool(stage, context);
-      if (question === undefined || context.decision !== undefined) return undefined;
+      if (question === undefined || isDecided(name, context)) return undefined;
       if (!(await isNeeded(options, question, context))) return undefined;
       const answer = ask === undefined ? "defer" : await answered(ask, question, context);
       return answer === "defer" ? context.defer(reason) : outcomeOf(answer, question.call, context);
     },
   });
+}
+
+/** What another hook deferred was decided for that one. */
+function isDecided(name: string, { decision, deferredBy }: HookContext): boolean {
+  return decision !== undefined && (deferredBy === undefined || deferredBy.includes(name));
 }
 
 /** In a chain of hooks the tool may still be that of the name a call had before: then nothing good is believed of it. */
@@ -130,7 +141,7 @@ function outcomeOf(
 
 function checkOptions(options: ApprovalOptions): void {
   checkFields("approval", options, FIELDS);
-  const { all, tools, hints, when, ask, reason, name } = options;
+  const { all, tools, hints, when, ask, reason, name, timeoutMs } = options;
   if (hints !== undefined) checkFields("approval.hints", hints, HINTS);
   const hinted = Object.values(hints ?? {}).filter((hint) => hint !== undefined);
   const faults = [
@@ -139,6 +150,7 @@ function checkOptions(options: ApprovalOptions): void {
     [hinted.some((hint) => typeof hint !== "boolean"), "a hint is true or false"],
     [when !== undefined && typeof when !== "function", "when is a function"],
     [ask !== undefined && typeof ask !== "function", "ask is a function"],
+    [timeoutMs !== undefined && !isTimeLimit(timeoutMs), "timeoutMs is a number above 0"],
     [[reason, name].some((text) => text !== undefined && typeof text !== "string"), "reason and name are texts"],
     [
       all === undefined && (tools ?? []).length + hinted.length === 0 && when === undefined,

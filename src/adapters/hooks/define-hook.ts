@@ -26,9 +26,10 @@ export type HookDefinition = { readonly [K in StageKind]?: StageHandler<K> | und
   readonly before?: readonly string[] | undefined;
   readonly after?: readonly string[] | undefined;
   readonly onFailure?: OnFailure | undefined;
+  readonly timeoutMs?: number | undefined;
 };
 
-const OPTIONS: ReadonlySet<string> = new Set(["before", "after", "onFailure"]);
+const OPTIONS: ReadonlySet<string> = new Set(["before", "after", "onFailure", "timeoutMs"]);
 
 /**
  * A hook of one function per stage, each with that stage's own type and outcomes (H5). It is asked at those stages only. Throws
@@ -39,13 +40,14 @@ export function defineHook(name: string, definition: HookDefinition): PipelineHo
     if (Object.hasOwn(STAGE_OUTCOMES, key) || OPTIONS.has(key)) continue;
     throw new CompositionError("invalid-config", `hook ${safeLabel(name)} has no stage or option ${safeLabel(key)}`);
   }
-  const { before, after, onFailure } = definition;
+  const { before, after, onFailure, timeoutMs } = definition;
   return {
     name,
     stages: Object.freeze(STAGE_KINDS.filter((kind) => definition[kind] !== undefined)),
     ...(before && { before }),
     ...(after && { after }),
     ...(onFailure && { onFailure }),
+    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
     onStage: (stage, context) => handlerOf(definition, stage.kind)?.call(definition, stage, context),
   };
 }

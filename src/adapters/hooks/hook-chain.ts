@@ -11,12 +11,14 @@ import { numberedContext } from "./numbered-context.js";
  * changed, and the first outcome that ends the stage wins, without the changes made so far. After and error stages go in reverse through
  * the hooks that were entered (H1), and none keeps the others from running: changes add up, a `stop` is kept, the first `retry` or
  * `answer` wins, a throw is thrown at the end or, where there is an outcome to keep, published as `secondary_failure`. The hooks' own
- * `onFailure` holds; their `before` and `after` do not. Messages a hook makes have no id yet when the next one sees them.
+ * `onFailure` holds; their `before` and `after` do not, and the largest of their `timeoutMs` bounds the whole. A decision is for all of the chain. Messages a hook makes have no id yet when the next one sees them.
  */
 export function hookChain(name: string, hooks: readonly PipelineHook[]): PipelineHook {
   const chain = new HookChain(hooks);
   const stages = stagesOf(hooks);
-  return { name, ...(stages && { stages }), onStage: (stage, context) => chain.ask(stage, context) };
+  const times = hooks.flatMap(({ timeoutMs }) => timeoutMs ?? []);
+  const patience = times.length === 0 ? undefined : { timeoutMs: Math.max(...times) };
+  return { name, ...(stages && { stages }), ...patience, onStage: (stage, context) => chain.ask(stage, context) };
 }
 
 /** Nothing when one of the hooks wants all stages. */
