@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CompositionError } from "../../src/domain/errors.js";
 import { stopResponse, testAgent } from "../../src/testkit/index.js";
-import { hookAt, rejectionOf } from "../support/turns.js";
+import { hookAt, never, rejectionOf } from "../support/turns.js";
 
 const patient = (timeoutMs: number, answer: Promise<undefined>) => ({
   ...hookAt("beforeModel", () => answer, "patient"),
@@ -16,7 +16,7 @@ test("a hook's own timeout bounds it instead of hookTimeoutMs, longer or shorter
   await t.runtime.advance(59_000);
   answer.resolve(undefined);
   expect((await slow).text).toBe("late");
-  await using short = await testAgent({ hooks: [patient(50, new Promise(() => undefined))] });
+  await using short = await testAgent({ hooks: [patient(50, never())] });
   const failed = rejectionOf(short.agent.runTurn("hi", "s"));
   await short.runtime.advance(50);
   expect((await failed).kind).toBe("hook-aborted");
