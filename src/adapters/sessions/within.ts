@@ -1,0 +1,50 @@
+import { SessionError } from "../../domain/errors.js";
+
+/** A call got no answer in time. What it asked for may still happen. */
+export class NoAnswer extends Error {}
+
+/**
+ * The answer of a call on the network, or a rejection with `NoAnswer` after `timeoutMs`; an answer that comes later is handed to `late`,
+ * so that nothing it holds stays open, and a later failure is dropped.
+ */
+export function within<T>(timeoutMs: number, call: Promise<T>, late: (answer: T) => void = () => {}): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let waiting = true;
+    const timer = setTimeout(() => {
+      waiting = false;
+      reject(new NoAnswer(`no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    call.then(
+      (answer) => {
+        clearTimeout(timer);
+        if (waiting) resolve(answer);
+        else late(answer);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  });
+}
+
+/** The milliseconds of a `timeoutMs` option, 10,000 by default; undefined for what is no duration a timer can hold. */
+export function timeoutOf(value: unknown): number | undefined {
+  if (value === undefined) return 10_000;
+  return typeof value === "number" && value >= 1 && value <= 2 ** 31 - 1 ? value : undefined;
+}
+
+/** What a session store rejects with: its own errors naming the place, anything else by `describe`, which must leave secrets and content out. */
+export function sessionFailure(
+  place: string,
+  error: unknown,
+  describe: (error: unknown) => { readonly kind: "load" | "save" | "corrupt"; readonly text: string },
+): SessionError {
+  if (error instanceof SessionError) {
+    if (error.kind === "conflict") return error;
+    return new SessionError(error.kind, `${place}: ${error.message}`, { cause: error });
+  }
+  const { kind, text } = describe(error);
+  // Errors of drivers carry what was sent, content and passwords included, so none is a cause.
+  return new SessionError(kind, `${place}: ${text}`);
+}

@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
+import { describeWith, postgresUrl, stopServers } from "../../support/servers.js";
+import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
+import { postgresFixture } from "./postgres-fixture.js";
+
+const server = await postgresUrl();
+afterAll(stopServers);
+
+describeWith("PostgresSessionStore", server, (url) => {
+  describe("keeps the claims of its port", () => {
+    runClaims({ test, claims: sessionStoreClaims, make: () => postgresFixture(url) });
+  });
+
+  test("answers any history of writes as the reference does", { timeout: 60_000 }, async () => {
+    await using fixture = postgresFixture(url);
+    const { store } = fixture;
+    let histories = 0;
+    await fc.assert(
+      fc.asyncProperty(sessionCommands, async (commands) => {
+        const id = `s${histories++}`;
+        await expectLikeReference(
+          {
+            load: (_id, known) => store.load(id, known),
+            save: (_id, session, options) => store.save(id, session, options),
+            append: (_id, delta) => store.append(id, delta),
+            delete: () => store.delete(id),
+          },
+          commands,
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
