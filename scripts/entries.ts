@@ -25,6 +25,8 @@ export const entries: readonly Entry[] = [
   adapter("tools/noop"),
   adapter("sessions/memory"),
   adapter("sessions/sqlite"),
+  adapter("sessions/postgres"),
+  adapter("sessions/redis"),
   adapter("memory/in-memory"),
   adapter("memory/noop"),
   adapter("compressors/sliding-window"),
@@ -58,4 +60,6 @@ export const bundled: Readonly<Record<string, { readonly installed: boolean }>> 
 export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
+  pg: ["src/adapters/sessions/postgres-database.ts"],
+  ioredis: ["src/adapters/sessions/redis-connection.ts"],
 };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, test } from "vitest";
 import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
 import { describeWith, postgresUrl, stopServers } from "../../support/servers.js";
 import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
