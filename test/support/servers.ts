@@ -203,11 +203,15 @@ async function privateServer({ command, directory, port, url, signal, answers }:
     },
     async start() {
       const [program = "", ...args] = command;
-      child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], cwd: directory });
       let noise = "";
-      child.stderr?.on("data", (chunk: Buffer) => (noise += chunk.toString()));
-      for (let attempt = 0; !(await answers()); attempt++) {
-        if (child.exitCode !== null || attempt > 400) throw new Error(`the server did not start\n${noise}`);
+      for (let attempt = 0; ; attempt++) {
+        // One that was killed may leave processes behind for a moment, and no other starts until they are gone.
+        if (child === undefined || child.exitCode !== null || child.signalCode !== null) {
+          child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], cwd: directory });
+          child.stderr?.on("data", (chunk: Buffer) => (noise += chunk.toString()));
+        }
+        if (await answers()) return;
+        if (attempt > 400) throw new Error(`the server did not start\n${noise}`);
         await new Promise<void>((resolve) => setTimeout(resolve, 25));
       }
     },

@@ -1,5 +1,6 @@
 import { SessionError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
+import type { Described } from "./store-calls.js";
 import { NoAnswer, within } from "./within.js";
 
 /** What the store uses of a `pg` pool. */
@@ -137,10 +138,10 @@ export function codeOf(error: unknown): string | undefined {
 const CORRUPT = new Set(["XX001", "XX002", "23505"]);
 
 /** The kind and text for an error that is not ours: the server's code and its message, which names no values. */
-export function describeFailure(error: unknown, kind: "load" | "save") {
+export function describeFailure(error: unknown, kind: "load" | "save"): Described {
   const code = codeOf(error);
   // A key that is there although the session's own row says otherwise.
-  if (code !== undefined && CORRUPT.has(code)) return { kind: "corrupt" as const, text: `error ${code}` };
+  if (code !== undefined && CORRUPT.has(code)) return { kind: "corrupt", text: `error ${code}` };
   if (error instanceof NoAnswer) return { kind, text: error.message };
   return { kind, text: [plainMessage(error), code === undefined ? "" : ` (${safeLabel(code)})`].join("") };
 }

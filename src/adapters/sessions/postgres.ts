@@ -1,4 +1,4 @@
-import { CompositionError, SessionError } from "../../domain/errors.js";
+import { CompositionError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
 import type { SessionDelta, SessionPage, SessionQuery } from "../../domain/session.js";
@@ -8,7 +8,8 @@ import { codeOf, describeFailure, PostgresDatabase, type PostgresPool, type Sql 
 import { migrate, type Tables, tablesIn } from "./postgres-schema.js";
 import { appendSession, deleteSession, listSessions, loadSession, saveSession } from "./postgres-session.js";
 import { encodeDelta, encodeSession } from "./session-text.js";
-import { sessionFailure, timeoutOf } from "./within.js";
+import { type Described, StoreCalls } from "./store-calls.js";
+import { timeoutOf } from "./within.js";
 
 /**
  * Either the `url` of a database, or a `pool` of `pg`, which stays the caller's. `schema` holds our tables, `ennead` by default, and is made
@@ -30,8 +31,8 @@ export class PostgresSessionStore implements SessionStore {
   readonly name: string;
   readonly #tables: Tables;
   readonly #database: PostgresDatabase;
+  readonly #calls: StoreCalls;
   #migrated: Promise<void> | undefined;
-  #closed: Promise<void> | undefined;
 
   /** Throws `CompositionError("invalid-config")` for options that name no database, or no schema. */
   constructor(options: PostgresSessionStoreOptions) {
@@ -39,12 +40,11 @@ export class PostgresSessionStore implements SessionStore {
     this.name = `postgres "${safeLabel(schema)}"`;
     this.#tables = tablesIn(schema);
     this.#database = new PostgresDatabase(source, timeoutMs);
+    this.#calls = new StoreCalls(this.name, (error, kind) => this.#describe(error, kind));
   }
 
   load(id: string, known?: Revision): Promise<LoadedSession> {
-    return this.#run("load", sessionLabel(id), () =>
-      this.#database.read((sql) => loadSession(sql, this.#tables, id, known)),
-    );
+    return this.#read(sessionLabel(id), (sql) => loadSession(sql, this.#tables, id, known));
   }
 
   save(id: string, session: Session, options: SaveOptions = {}): Promise<Revision> {
@@ -62,9 +62,7 @@ export class PostgresSessionStore implements SessionStore {
   }
 
   list(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#run("load", "the list of sessions", () =>
-      this.#database.read((sql) => listSessions(sql, this.#tables, query)),
-    );
+    return this.#read("the list of sessions", (sql) => listSessions(sql, this.#tables, query));
   }
 
   delete(id: string): Promise<void> {
@@ -73,42 +71,30 @@ export class PostgresSessionStore implements SessionStore {
 
   /** Idempotent; waits for calls under way. Closes the connections the store made, never a pool it was given. Calls made afterwards reject. */
   close(): Promise<void> {
-    this.#closed ??= this.#database.close();
-    return this.#closed;
+    return this.#calls.close(() => this.#database.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** What is to be stored is copied at once: the caller may change it as soon as the method has returned. */
-  #write<T>(id: string, prepare: () => (sql: Sql) => Promise<T>): Promise<T> {
-    let run: (sql: Sql) => Promise<T>;
-    try {
-      run = prepare();
-    } catch (error) {
-      return Promise.reject(this.#failure("save", sessionLabel(id), error));
-    }
-    return this.#run("save", sessionLabel(id), () => this.#database.write(run));
-  }
-
-  async #run<T>(kind: "load" | "save", what: string, call: () => Promise<T>): Promise<T> {
-    try {
-      if (this.#closed !== undefined) throw new SessionError(kind, "the store is closed");
+  #read<T>(what: string, run: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#calls.run("load", what, async () => {
       await this.#ready();
-      return await call();
-    } catch (error) {
-      throw this.#failure(kind, what, error);
-    }
+      return this.#database.read(run);
+    });
   }
 
-  #failure(kind: "load" | "save", what: string, error: unknown): SessionError {
-    const code = codeOf(error);
-    if (code === UNDEFINED_TABLE || code === UNDEFINED_SCHEMA) this.#migrated = undefined;
-    return sessionFailure(`${what} in ${this.name}`, error, (thrown) => describeFailure(thrown, kind));
+  /** What `prepare` copies is copied before anything is awaited. */
+  #write<T>(id: string, prepare: () => (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#calls.run("save", sessionLabel(id), async () => {
+      const run = prepare();
+      await this.#ready();
+      return this.#database.write(run);
+    });
   }
 
-  /** A migration that failed is tried again by the next call. */
+  /** A migration that failed is tried again by the next call, and so is one whose tables are gone. */
   async #ready(): Promise<void> {
     this.#migrated ??= this.#database.write((sql) => migrate(sql, this.#tables));
     const migrated = this.#migrated;
@@ -118,6 +104,12 @@ export class PostgresSessionStore implements SessionStore {
       if (this.#migrated === migrated) this.#migrated = undefined;
       throw error;
     }
+  }
+
+  #describe(error: unknown, kind: "load" | "save"): Described {
+    const code = codeOf(error);
+    if (code === UNDEFINED_TABLE || code === UNDEFINED_SCHEMA) this.#migrated = undefined;
+    return describeFailure(error, kind);
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { safeLabel } from "../../domain/safe-label.js";
 import { SCRIPTS } from "./redis-scripts.js";
-import { within } from "./within.js";
+import type { Described } from "./store-calls.js";
+import { NoAnswer, within } from "./within.js";
 
 /** What the store uses of an `ioredis` client or cluster: scripts, with their keys and arguments in one list. */
 export interface RedisClient {
@@ -32,6 +33,8 @@ export class RedisConnection {
   readonly #timeoutMs: number;
   #client: Promise<RedisClient> | undefined;
   #own: OwnClient | undefined;
+  /** Why the connection was last lost or not made; the error of a call does not say. */
+  #lost = "";
 
   /** A client that is given is the caller's to close; one made of a URL is made by the first call. */
   constructor(source: { readonly url: string } | { readonly client: RedisClient }, timeoutMs: number) {
@@ -45,25 +48,54 @@ export class RedisConnection {
     this.#client ??= this.#open();
     const client = await this.#client;
     const script = SCRIPTS[name];
+    const list = (): string[] => [...keys, ...args];
     try {
-      return await within(this.#timeoutMs, client.evalsha(hashOf(script), keys.length, [...keys, ...args]));
+      return await this.#answer(client, client.evalsha(hashOf(script), keys.length, list()));
     } catch (error) {
       if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
-      return within(this.#timeoutMs, client.eval(script, keys.length, [...keys, ...args]));
+      return this.#answer(client, client.eval(script, keys.length, list()));
     }
   }
 
   /** Closes the client if it is our own, after the calls under way. */
   async close(): Promise<void> {
     await this.#client?.catch(() => undefined);
-    if (this.#own === undefined) return;
+    const own = this.#own;
+    if (own === undefined) return;
     try {
-      if (this.#own.status === "ready") await within(this.#timeoutMs, this.#own.quit());
+      if (own.status === "ready") await within(this.#timeoutMs, own.quit());
     } catch {
       // What does not answer is cut off.
     } finally {
-      this.#own.disconnect();
+      own.disconnect();
     }
+  }
+
+  /** The kind and text for an error that is not ours: its message alone, for the error itself carries the arguments of the command. */
+  describe(error: unknown, kind: "load" | "save"): Described {
+    const message = messageOf(error);
+    if (message.includes("WRONGTYPE")) return { kind: "corrupt", text: "a key has another type" };
+    if (error instanceof Error && error.name === "MaxRetriesPerRequestError") {
+      return { kind, text: safeLabel(this.#lost === "" ? "the connection was lost" : this.#lost) };
+    }
+    return { kind, text: message === "" ? "the connection failed" : safeLabel(message) };
+  }
+
+  async #answer(client: RedisClient, call: Promise<unknown>): Promise<unknown> {
+    try {
+      return await within(this.#timeoutMs, call);
+    } catch (error) {
+      if (error instanceof NoAnswer) this.#abandon(client);
+      throw error;
+    }
+  }
+
+  /** Whatever is sent on a silent connection waits behind what had no answer; the next call makes another. */
+  #abandon(client: RedisClient): void {
+    if (this.#own === undefined || this.#own !== client) return;
+    this.#own.disconnect();
+    this.#own = undefined;
+    this.#client = undefined;
   }
 
   async #open(): Promise<RedisClient> {
@@ -71,15 +103,15 @@ export class RedisConnection {
     const client = new Redis(this.#url ?? "", {
       lazyConnect: true,
       connectTimeout: this.#timeoutMs,
-      // A connection that says nothing is replaced, else every call would wait for it.
-      socketTimeout: this.#timeoutMs,
       // A call fails with its connection, and is not sent again behind the back of a caller who was told so.
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       retryStrategy: (times) => Math.min(times * 50, 500),
     });
     // The calls reject themselves; without a listener the client would print.
-    client.on("error", () => {});
+    client.on("error", (error: Error) => {
+      this.#lost = error.message;
+    });
     this.#own = client;
     return client;
   }
@@ -87,12 +119,4 @@ export class RedisConnection {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "";
-}
-
-/** The kind and text for an error that is not ours: its message alone, for the error itself carries the arguments of the command. */
-export function describeFailure(error: unknown, kind: "load" | "save") {
-  const message = messageOf(error);
-  if (message.includes("WRONGTYPE")) return { kind: "corrupt" as const, text: "a key has another type" };
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
-  return { kind, text: safeLabel(message === "" ? cause || "the connection failed" : message) };
 }

@@ -1,13 +1,14 @@
-import { CompositionError, SessionError } from "../../domain/errors.js";
+import { CompositionError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
 import type { SessionDelta, SessionPage, SessionQuery } from "../../domain/session.js";
 import { sessionLabel } from "../../domain/session-rules.js";
 import type { SessionStore } from "../../ports/session-store.js";
-import { describeFailure, type RedisClient, RedisConnection } from "./redis-connection.js";
+import { type RedisClient, RedisConnection } from "./redis-connection.js";
 import { RedisSessions } from "./redis-session.js";
 import { encodeDelta, encodeSession } from "./session-text.js";
-import { sessionFailure, timeoutOf } from "./within.js";
+import { StoreCalls } from "./store-calls.js";
+import { timeoutOf } from "./within.js";
 
 /**
  * Either the `url` of a server, or a `client` of `ioredis`, which stays the caller's. Every key begins with `prefix`, `{ennead}:` by
@@ -30,7 +31,7 @@ export class RedisSessionStore implements SessionStore {
   readonly name: string;
   readonly #connection: RedisConnection;
   readonly #sessions: RedisSessions;
-  #closed: Promise<void> | undefined;
+  readonly #calls: StoreCalls;
 
   /** Throws `CompositionError("invalid-config")` for options that name no server. */
   constructor(options: RedisSessionStoreOptions) {
@@ -38,45 +39,38 @@ export class RedisSessionStore implements SessionStore {
     this.name = `redis "${safeLabel(prefix)}"`;
     this.#connection = new RedisConnection(source, timeoutMs);
     this.#sessions = new RedisSessions(this.#connection, prefix);
+    this.#calls = new StoreCalls(this.name, (error, kind) => this.#connection.describe(error, kind));
   }
 
   load(id: string, known?: Revision): Promise<LoadedSession> {
-    return this.#run("load", sessionLabel(id), () => this.#sessions.load(id, known));
+    return this.#calls.run("load", sessionLabel(id), () => this.#sessions.load(id, known));
   }
 
   save(id: string, session: Session, options: SaveOptions = {}): Promise<Revision> {
-    return this.#run("save", sessionLabel(id), () => this.#sessions.save(id, session, options, encodeSession(session)));
+    return this.#calls.run("save", sessionLabel(id), () =>
+      this.#sessions.save(id, session, options, encodeSession(session)),
+    );
   }
 
   append(id: string, delta: SessionDelta): Promise<Revision> {
-    return this.#run("save", sessionLabel(id), () => this.#sessions.append(id, delta, encodeDelta(delta)));
+    return this.#calls.run("save", sessionLabel(id), () => this.#sessions.append(id, delta, encodeDelta(delta)));
   }
 
   list(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#run("load", "the list of sessions", () => this.#sessions.list(query));
+    return this.#calls.run("load", "the list of sessions", () => this.#sessions.list(query));
   }
 
   delete(id: string): Promise<void> {
-    return this.#run("save", sessionLabel(id), () => this.#sessions.delete(id));
+    return this.#calls.run("save", sessionLabel(id), () => this.#sessions.delete(id));
   }
 
   /** Idempotent; waits for calls under way. Closes the connection the store made, never a client it was given. Calls made afterwards reject. */
   close(): Promise<void> {
-    this.#closed ??= this.#connection.close();
-    return this.#closed;
+    return this.#calls.close(() => this.#connection.close());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #run<T>(kind: "load" | "save", what: string, call: () => Promise<T>): Promise<T> {
-    try {
-      if (this.#closed !== undefined) throw new SessionError(kind, "the store is closed");
-      return await call();
-    } catch (error) {
-      throw sessionFailure(`${what} in ${this.name}`, error, (thrown) => describeFailure(thrown, kind));
-    }
   }
 }
 

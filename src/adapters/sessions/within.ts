@@ -1,5 +1,3 @@
-import { SessionError } from "../../domain/errors.js";
-
 /** A call got no answer in time. What it asked for may still happen. */
 export class NoAnswer extends Error {}
 
@@ -32,19 +30,4 @@ export function within<T>(timeoutMs: number, call: Promise<T>, late: (answer: T)
 export function timeoutOf(value: unknown): number | undefined {
   if (value === undefined) return 10_000;
   return typeof value === "number" && value >= 1 && value <= 2 ** 31 - 1 ? value : undefined;
-}
-
-/** What a session store rejects with: its own errors naming the place, anything else by `describe`, which must leave secrets and content out. */
-export function sessionFailure(
-  place: string,
-  error: unknown,
-  describe: (error: unknown) => { readonly kind: "load" | "save" | "corrupt"; readonly text: string },
-): SessionError {
-  if (error instanceof SessionError) {
-    if (error.kind === "conflict") return error;
-    return new SessionError(error.kind, `${place}: ${error.message}`, { cause: error });
-  }
-  const { kind, text } = describe(error);
-  // Errors of drivers carry what was sent, content and passwords included, so none is a cause.
-  return new SessionError(kind, `${place}: ${text}`);
 }
