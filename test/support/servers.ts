@@ -212,7 +212,7 @@ async function privateServer({ command, directory, port, url, signal, answers }:
         }
         if (await answers()) return;
         if (attempt > 400) throw new Error(`the server did not start\n${noise}`);
-        await new Promise<void>((resolve) => setTimeout(resolve, 25));
+        await new Promise<void>((resolve) => void setTimeout(resolve, 25));
       }
     },
     stop: () => end(signal),

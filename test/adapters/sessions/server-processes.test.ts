@@ -56,7 +56,7 @@ async function killWriters(place: StorePlace, lane: number, kills: number): Prom
     await using writer = startChild(program, task);
     await writer.printed(1 + Math.floor(Math.random() * 12));
     // The moment itself is random; nothing waits for it but the kill.
-    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 4));
+    await new Promise<void>((resolve) => void setTimeout(resolve, Math.random() * 4));
     writer.process.kill("SIGKILL");
     const { noise } = await writer.ended();
     expect([noise, writer.process.signalCode]).toEqual(["", "SIGKILL"]);
