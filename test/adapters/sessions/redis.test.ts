@@ -228,6 +228,16 @@ describeWith("RedisSessionStore", server, (url) => {
       },
     );
 
+    test("a message that is missing is found by an append, which changes nothing", async () => {
+      await using fixture = redisFixture(url);
+      const { store, client, key } = fixture;
+      await store.append("s", deltaOf("o", 0, [note("m"), note("n")]));
+      await client.rpop(key("messages", "s"));
+      const before = await dump(fixture);
+      await expect(store.append("s", deltaOf("p", 1, [note("x")]))).rejects.toMatchObject({ kind: "corrupt" });
+      expect(await dump(fixture)).toEqual(before);
+    });
+
     test("of messages is mended by a save that replaces", async () => {
       await using fixture = redisFixture(url);
       const { store, client, key } = fixture;

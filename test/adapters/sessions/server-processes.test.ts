@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { childPrograms, startChild } from "../../support/child-programs.js";
 import { describeWith, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import type { StorePlace } from "../../support/store-place.js";
+import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { tcpProxy } from "../../support/tcp-proxy.js";
 import { postgresFixture } from "./postgres-fixture.js";
 import { redisFixture } from "./redis-fixture.js";
 import type { WriterTask } from "./server-writer.js";
@@ -137,5 +139,23 @@ function suite(
   });
 }
 
-describeWith("PostgresSessionStore in several processes", postgres, (url) => suite(url, postgresPlace));
+describeWith("PostgresSessionStore in several processes", postgres, (url) => {
+  suite(url, postgresPlace);
+
+  test("a process that is stopped in mid-write holds the session no longer than its timeout", {
+    timeout: 30_000,
+  }, async () => {
+    const { fixture, place } = postgresPlace(url);
+    await using _ = fixture;
+    await using proxy = await tcpProxy(url);
+    await fixture.store.append("s", deltaOf("o", 0, [note("m")]));
+    const held = proxy.disturb('UPDATE "', "hold");
+    const task = { name: "p", count: 1, sessions: ["s"] };
+    await using writer = startChild(program, { ...task, place: { ...place, url: proxy.url, timeoutMs: 2_000 } });
+    await held;
+    writer.process.kill("SIGSTOP");
+    expect(await fixture.store.append("s", deltaOf("p", 1, [note("n")]))).toBe(2);
+    expect((await fixture.store.load("s")).messages).toEqual([note("m"), note("n")]);
+  });
+});
 describeWith("RedisSessionStore in several processes", redis, (url) => suite(url, redisPlace));
