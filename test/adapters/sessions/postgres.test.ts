@@ -137,6 +137,14 @@ describeWith("PostgresSessionStore", server, (url) => {
       expect(await store.append("s", deltaOf("p", 1, []))).toBe(2);
     });
 
+    test("are made once by many stores that begin at the same time", async () => {
+      await using fixture = postgresFixture(url);
+      const stores = Array.from({ length: 8 }, () => fixture.open());
+      const revisions = await Promise.all(stores.map((store, n) => store.append(`s${n}`, deltaOf("o", 0, []))));
+      expect(revisions).toEqual(stores.map(() => 1));
+      expect((await fixture.store.list()).items).toHaveLength(stores.length);
+    });
+
     test("are brought from one version to the next once, by one of many, and keep what is in them", async () => {
       await using fixture = postgresFixture(url);
       await fixture.store.append("s", deltaOf("o", 0, [note("m")]));

@@ -179,7 +179,7 @@ function suite(url: string, wire: Wire): void {
 }
 
 describeWith("PostgresSessionStore on a network that fails", postgres, (url) =>
-  suite(url, { kind: "postgres", commit: "COMMIT", middle: 'UPDATE "' }),
+  suite(url, { kind: "postgres", commit: "COMMIT\0", middle: 'UPDATE "' }),
 );
 describeWith("RedisSessionStore on a network that fails", redis, (url) =>
   suite(url, { kind: "redis", commit: "evalsha", middle: "evalsha" }),
