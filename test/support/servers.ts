@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { describe } from "vitest";
 
-/** A server of the tests' own, which they may stop and start; `stop` asks it to end at once, `kill` does not ask. */
+/** A server of the tests' own, which they may stop and start; `stop` asks it to end at once, `kill` does not ask, and takes all its processes. */
 export type PrivateServer = AsyncDisposable & {
   readonly url: string;
   readonly port: number;
@@ -75,6 +75,7 @@ export function ownName(): string {
   return `ennead_test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
 }
 
+/** True when a PostgreSQL accepts a connection there. */
 export async function answersPostgres(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
   client.on("error", () => {});
@@ -89,6 +90,7 @@ export async function answersPostgres(url: string): Promise<boolean> {
   }
 }
 
+/** True when a Redis accepts a connection there. */
 export async function answersRedis(url: string): Promise<boolean> {
   const client = new Redis(url, {
     lazyConnect: true,
@@ -178,6 +180,13 @@ export function privateRedis(): Found<(settings?: string[]) => Promise<PrivateSe
   };
 }
 
+/** The processes of a server that is killed would go on serving for a moment. */
+function childrenOf(pid: number | undefined): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
 type Launch = {
   readonly command: readonly string[];
   readonly directory: string;
@@ -192,7 +201,13 @@ async function privateServer({ command, directory, port, url, signal, answers }:
   const end = async (how: NodeJS.Signals): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
+    const workers = how === "SIGKILL" ? childrenOf(child.pid) : [];
     child.kill(how);
+    for (const pid of workers) {
+      try {
+        process.kill(pid, how);
+      } catch {}
+    }
     await ended;
   };
   const server: PrivateServer = {

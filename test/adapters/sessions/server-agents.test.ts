@@ -5,9 +5,8 @@ import { isMessage, textOf } from "../../../src/domain/message.js";
 import { childPrograms, startChild } from "../../support/child-programs.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import type { StorePlace } from "../../support/store-place.js";
-import { postgresFixture } from "./postgres-fixture.js";
-import { redisFixture } from "./redis-fixture.js";
 import type { AgentTask } from "./server-agent.js";
+import { serverFixture } from "./server-fixture.js";
 
 const programs = childPrograms();
 let program: string;
@@ -23,9 +22,8 @@ const postgres = await postgresUrl();
 const redis = await redisUrl();
 
 function at(kind: StorePlace["kind"], url: string) {
-  const name = ownName();
-  const fixture = kind === "postgres" ? postgresFixture(url, name) : redisFixture(url, `{${name}}:`);
-  const place: StorePlace = { kind, url, name };
+  const place: StorePlace = { kind, url, name: ownName() };
+  const fixture = serverFixture(place);
   return {
     start: (task: Omit<AgentTask, "place">) => startChild(program, { place, ...task }),
     stored: () => fixture.store.load("s"),

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { childPrograms, startChild } from "../../support/child-programs.js";
-import { describeWith, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
+import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import type { StorePlace } from "../../support/store-place.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { tcpProxy } from "../../support/tcp-proxy.js";
-import { postgresFixture } from "./postgres-fixture.js";
-import { redisFixture } from "./redis-fixture.js";
+import { serverFixture } from "./server-fixture.js";
 import type { WriterTask } from "./server-writer.js";
 
 const programs = childPrograms();
@@ -28,14 +27,10 @@ const LANES = 4;
 const postgres = await postgresUrl();
 const redis = await redisUrl();
 
-const postgresPlace = (url: string) => {
-  const fixture = postgresFixture(url);
-  return { fixture, place: { kind: "postgres", url, name: fixture.schema } as const };
-};
-const redisPlace = (url: string) => {
-  const fixture = redisFixture(url);
-  return { fixture, place: { kind: "redis", url, name: fixture.prefix.slice(1, -2) } as const };
-};
+function placeAt(kind: StorePlace["kind"], url: string) {
+  const place: StorePlace = { kind, url, name: ownName() };
+  return { fixture: serverFixture(place), place };
+}
 
 /** The writes of a session by writer, in their order; fails the test where one is not whole. */
 function writesOf(ids: readonly string[]): Map<string, number[]> {
@@ -71,14 +66,11 @@ async function killWriters(place: StorePlace, lane: number, kills: number): Prom
   return acknowledged;
 }
 
-function suite(
-  url: string,
-  placeAt: (url: string) => ReturnType<typeof postgresPlace> | ReturnType<typeof redisPlace>,
-) {
+function suite(kind: StorePlace["kind"], url: string): void {
   test(`eight processes that make ${APPENDS} appends each to one session lose, double and mix nothing`, {
     timeout: 60_000 + APPENDS * 1_500,
   }, async () => {
-    const { fixture, place } = placeAt(url);
+    const { fixture, place } = placeAt(kind, url);
     await using _ = fixture;
     const each = APPENDS;
     const names = Array.from({ length: 8 }, (_each, n) => `p${n}`);
@@ -99,7 +91,7 @@ function suite(
   test(`${KILLS} writers killed in mid-write leave every acknowledged write, whole and in order`, {
     timeout: 60_000 + KILLS * 1_500,
   }, async () => {
-    const { fixture, place } = placeAt(url);
+    const { fixture, place } = placeAt(kind, url);
     await using _ = fixture;
     const lanes = Array.from({ length: LANES }, (_lane, lane) => killWriters(place, lane, KILLS / LANES));
     const acknowledged = new Map((await Promise.all(lanes)).flatMap((lane) => [...lane]));
@@ -129,7 +121,7 @@ function suite(
   });
 
   test("eight processes that open a new store at once make it once", { timeout: 60_000 }, async () => {
-    const { fixture, place } = placeAt(url);
+    const { fixture, place } = placeAt(kind, url);
     await using _ = fixture;
     const names = Array.from({ length: 8 }, (_each, n) => `p${n}`);
     const children = names.map((name) => startChild(program, { place, name, count: 1, sessions: [name] }));
@@ -140,12 +132,12 @@ function suite(
 }
 
 describeWith("PostgresSessionStore in several processes", postgres, (url) => {
-  suite(url, postgresPlace);
+  suite("postgres", url);
 
   test("a process that is stopped in mid-write holds the session no longer than its timeout", {
     timeout: 30_000,
   }, async () => {
-    const { fixture, place } = postgresPlace(url);
+    const { fixture, place } = placeAt("postgres", url);
     await using _ = fixture;
     await using proxy = await tcpProxy(url);
     await fixture.store.append("s", deltaOf("o", 0, [note("m")]));
@@ -158,4 +150,4 @@ describeWith("PostgresSessionStore in several processes", postgres, (url) => {
     expect((await fixture.store.load("s")).messages).toEqual([note("m"), note("n")]);
   });
 });
-describeWith("RedisSessionStore in several processes", redis, (url) => suite(url, redisPlace));
+describeWith("RedisSessionStore in several processes", redis, (url) => suite("redis", url));
