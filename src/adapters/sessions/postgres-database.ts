@@ -59,10 +59,10 @@ export class PostgresDatabase {
     return this.#transaction("BEGIN ISOLATION LEVEL READ COMMITTED", run);
   }
 
-  /** Closes the pool if it is our own, when the transactions on it have ended. */
+  /** Closes the pool if it is our own, when the transactions on it have ended; a server that does not answer is not waited for. */
   async close(): Promise<void> {
     await this.#pool?.catch(() => undefined);
-    await this.#own?.end();
+    if (this.#own !== undefined) await within(this.#timeoutMs, this.#own.end()).catch(ignore);
   }
 
   async #transaction<T>(begin: string, run: (sql: Sql) => Promise<T>): Promise<T> {

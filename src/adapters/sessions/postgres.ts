@@ -1,4 +1,5 @@
 import { CompositionError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
 import type { SessionDelta, SessionPage, SessionQuery } from "../../domain/session.js";
@@ -34,7 +35,7 @@ export class PostgresSessionStore implements SessionStore {
   readonly #calls: StoreCalls;
   #migrated: Promise<void> | undefined;
 
-  /** Throws `CompositionError("invalid-config")` for options that name no database, or no schema. */
+  /** Throws `CompositionError("invalid-config")` for options that name no database, no schema or no duration. */
   constructor(options: PostgresSessionStoreOptions) {
     const { source, schema, timeoutMs } = checked(options);
     this.name = `postgres "${safeLabel(schema)}"`;
@@ -113,16 +114,25 @@ export class PostgresSessionStore implements SessionStore {
   }
 }
 
+const WHAT = "a Postgres session store";
 const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_SCHEMA = "3F000";
 
-function checked({ schema = "ennead", timeoutMs, ...source }: PostgresSessionStoreOptions) {
-  const timeout = timeoutOf(timeoutMs);
-  if (timeout === undefined) throw new CompositionError("invalid-config", "timeoutMs is a number of milliseconds");
-  if ("pool" in source || isPostgresUrl(source.url)) return { source, schema, timeoutMs: timeout };
+type Given = Readonly<Partial<Record<"url" | "pool" | "schema" | "timeoutMs", unknown>>>;
+
+function checked(options: PostgresSessionStoreOptions) {
+  checkFields(WHAT, options, ["url", "pool", "schema", "timeoutMs"]);
+  const { schema = "ennead", timeoutMs, url, pool }: Given = options;
+  if (typeof schema !== "string") throw new CompositionError("invalid-config", "schema is the name of a schema");
+  const rest = { schema, timeoutMs: timeoutOf(timeoutMs) };
+  if (isPool(pool)) return { source: { pool }, ...rest };
+  if (isPostgresUrl(url)) return { source: { url }, ...rest };
   // The URL may hold a password, so no part of it is in the text.
-  const text = "a Postgres session store needs { url: postgres://... } or { pool } of the package pg";
-  throw new CompositionError("invalid-config", text);
+  throw new CompositionError("invalid-config", `${WHAT} needs { url: postgres://... } or { pool } of the package pg`);
+}
+
+function isPool(pool: unknown): pool is PostgresPool {
+  return typeof pool === "object" && pool !== null && "connect" in pool && typeof pool.connect === "function";
 }
 
 function isPostgresUrl(url: unknown): url is string {

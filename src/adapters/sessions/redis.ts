@@ -1,4 +1,5 @@
 import { CompositionError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
 import type { SessionDelta, SessionPage, SessionQuery } from "../../domain/session.js";
@@ -33,7 +34,7 @@ export class RedisSessionStore implements SessionStore {
   readonly #sessions: RedisSessions;
   readonly #calls: StoreCalls;
 
-  /** Throws `CompositionError("invalid-config")` for options that name no server. */
+  /** Throws `CompositionError("invalid-config")` for options that name no server, no prefix or no duration. */
   constructor(options: RedisSessionStoreOptions) {
     const { source, prefix, timeoutMs } = checked(options);
     this.name = `redis "${safeLabel(prefix)}"`;
@@ -74,14 +75,28 @@ export class RedisSessionStore implements SessionStore {
   }
 }
 
-function checked({ prefix = "{ennead}:", timeoutMs, ...source }: RedisSessionStoreOptions) {
-  const timeout = timeoutOf(timeoutMs);
-  if (timeout === undefined) throw new CompositionError("invalid-config", "timeoutMs is a number of milliseconds");
-  if (!prefix.isWellFormed()) throw new CompositionError("invalid-config", "the prefix of keys is well-formed text");
-  if ("client" in source || isRedisUrl(source.url)) return { source, prefix, timeoutMs: timeout };
+const WHAT = "a Redis session store";
+
+type Given = Readonly<Partial<Record<"url" | "client" | "prefix" | "timeoutMs", unknown>>>;
+
+function checked(options: RedisSessionStoreOptions) {
+  checkFields(WHAT, options, ["url", "client", "prefix", "timeoutMs"]);
+  const { prefix = "{ennead}:", timeoutMs, url, client }: Given = options;
+  if (typeof prefix !== "string" || !prefix.isWellFormed()) {
+    throw new CompositionError("invalid-config", "the prefix of keys is well-formed text");
+  }
+  const rest = { prefix, timeoutMs: timeoutOf(timeoutMs) };
+  if (isClient(client)) return { source: { client }, ...rest };
+  if (isRedisUrl(url)) return { source: { url }, ...rest };
   // The URL may hold a password, so no part of it is in the text.
-  const text = "a Redis session store needs { url: redis://... } or { client } of the package ioredis";
-  throw new CompositionError("invalid-config", text);
+  throw new CompositionError(
+    "invalid-config",
+    `${WHAT} needs { url: redis://... } or { client } of the package ioredis`,
+  );
+}
+
+function isClient(client: unknown): client is RedisClient {
+  return typeof client === "object" && client !== null && "evalsha" in client && typeof client.evalsha === "function";
 }
 
 function isRedisUrl(url: unknown): url is string {

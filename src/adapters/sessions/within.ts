@@ -1,3 +1,5 @@
+import { CompositionError } from "../../domain/errors.js";
+
 /** A call got no answer in time. What it asked for may still happen. */
 export class NoAnswer extends Error {}
 
@@ -26,8 +28,9 @@ export function within<T>(timeoutMs: number, call: Promise<T>, late: (answer: T)
   });
 }
 
-/** The milliseconds of a `timeoutMs` option, 10,000 by default; undefined for what is no duration a timer can hold. */
-export function timeoutOf(value: unknown): number | undefined {
+/** A `timeoutMs` option, 10,000 by default; throws `CompositionError("invalid-config")` for what is no duration a timer can hold. */
+export function timeoutOf(value: unknown): number {
   if (value === undefined) return 10_000;
-  return typeof value === "number" && value >= 1 && value <= 2 ** 31 - 1 ? value : undefined;
+  if (typeof value === "number" && value >= 1 && value <= 2 ** 31 - 1) return value;
+  throw new CompositionError("invalid-config", "timeoutMs is a number of milliseconds");
 }
