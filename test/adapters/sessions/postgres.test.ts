@@ -1,44 +1,19 @@
 import { randomBytes } from "node:crypto";
-import fc from "fast-check";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
 import { PostgresDatabase } from "../../../src/adapters/sessions/postgres-database.js";
 import { migrate, tablesIn } from "../../../src/adapters/sessions/postgres-schema.js";
-import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, ownName, postgresUrl, stopServers } from "../../support/servers.js";
-import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
 import { type PostgresFixture, postgresFixture, sqlAt } from "./postgres-fixture.js";
+import { serverContract } from "./server-contract.js";
 
 const server = await postgresUrl();
 afterAll(stopServers);
 
 describeWith("PostgresSessionStore", server, (url) => {
-  describe("keeps the claims of its port", () => {
-    runClaims({ test, claims: sessionStoreClaims, make: () => postgresFixture(url) });
-  });
-
-  test("answers any history of writes as the reference does", { timeout: 60_000 }, async () => {
-    await using fixture = postgresFixture(url);
-    const { store } = fixture;
-    let histories = 0;
-    await fc.assert(
-      fc.asyncProperty(sessionCommands, async (commands) => {
-        const id = `s${histories++}`;
-        await expectLikeReference(
-          {
-            load: (_id, known) => store.load(id, known),
-            save: (_id, session, options) => store.save(id, session, options),
-            append: (_id, delta) => store.append(id, delta),
-            delete: () => store.delete(id),
-          },
-          commands,
-        );
-      }),
-      { numRuns: 40 },
-    );
-  });
+  serverContract(() => postgresFixture(url), 40);
 
   describe("a pool that is given", () => {
     test("is used as it is, given back sound and with no listener left, and not closed", async () => {
@@ -208,15 +183,6 @@ describeWith("PostgresSessionStore", server, (url) => {
     expect(await fixture.sql("SELECT * FROM T.ennead_sessions")).toEqual([]);
   });
 
-  test("a list is in the order of the last writes, an operation applied before being none", async () => {
-    await using fixture = postgresFixture(url);
-    const { store } = fixture;
-    for (const id of ["a", "b", "c"]) await store.append(id, deltaOf("o", 0, [note("m")]));
-    await store.append("b", deltaOf("p", 1, [note("n")]));
-    await store.append("a", deltaOf("o", 0, [note("m")]));
-    expect((await store.list()).items.map(({ id }) => id)).toEqual(["b", "c", "a"]);
-  });
-
   test("a page with a filter reads on until it is full", async () => {
     await using fixture = postgresFixture(url);
     await fixture.store.load("s");
@@ -227,18 +193,6 @@ describeWith("PostgresSessionStore", server, (url) => {
     const second = await fixture.store.list({ metadata: { k: 1 }, limit: 2, cursor: first.cursor });
     expect([second.items.map(({ id }) => id), second.cursor]).toEqual([["n1100"], undefined]);
     expect((await fixture.store.list({ limit: 3_500 })).items).toHaveLength(3_500);
-  });
-
-  test("a session of 100,000 messages is saved and loaded whole, and what is new is loaded alone", {
-    timeout: 120_000,
-  }, async () => {
-    await using fixture = postgresFixture(url);
-    const messages = Array.from({ length: 100_000 }, (_, n) => note(`m${n}`, "x".repeat(200)));
-    const revision = await fixture.store.save("s", { messages, metadata: {}, revision: 0 });
-    // Texts, since comparing objects of this number takes longer than storing them.
-    expect(JSON.stringify((await fixture.store.load("s")).messages) === JSON.stringify(messages)).toBe(true);
-    await fixture.store.append("s", deltaOf("o", revision, [note("new")]));
-    expect(await fixture.store.load("s", revision)).toMatchObject({ from: 100_000, messages: [note("new")] });
   });
 
   test("an id that is longer than an index holds is refused with a typed error", async () => {

@@ -1,41 +1,16 @@
-import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { RedisSessionStore } from "../../../src/adapters/sessions/redis.js";
-import { runClaims, sessionStoreClaims } from "../../../src/testkit/claims/index.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, redisUrl, stopServers } from "../../support/servers.js";
-import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
 import { type RedisFixture, redisFixture } from "./redis-fixture.js";
+import { serverContract } from "./server-contract.js";
 
 const server = await redisUrl();
 afterAll(stopServers);
 
 describeWith("RedisSessionStore", server, (url) => {
-  describe("keeps the claims of its port", () => {
-    runClaims({ test, claims: sessionStoreClaims, make: () => redisFixture(url) });
-  });
-
-  test("answers any history of writes as the reference does", { timeout: 60_000 }, async () => {
-    await using fixture = redisFixture(url);
-    const { store } = fixture;
-    let histories = 0;
-    await fc.assert(
-      fc.asyncProperty(sessionCommands, async (commands) => {
-        const id = `s${histories++}`;
-        await expectLikeReference(
-          {
-            load: (_id, known) => store.load(id, known),
-            save: (_id, session, options) => store.save(id, session, options),
-            append: (_id, delta) => store.append(id, delta),
-            delete: () => store.delete(id),
-          },
-          commands,
-        );
-      }),
-      { numRuns: 100 },
-    );
-  });
+  serverContract(() => redisFixture(url), 100);
 
   describe("a client that is given", () => {
     test.each([
@@ -110,15 +85,6 @@ describeWith("RedisSessionStore", server, (url) => {
     expect(await fixture.client.keys(`${fixture.prefix}*`)).toEqual([]);
   });
 
-  test("a list is in the order of the last writes, an operation applied before being none", async () => {
-    await using fixture = redisFixture(url);
-    const { store } = fixture;
-    for (const id of ["a", "b", "c"]) await store.append(id, deltaOf("o", 0, [note("m")]));
-    await store.append("b", deltaOf("p", 1, [note("n")]));
-    await store.append("a", deltaOf("o", 0, [note("m")]));
-    expect((await store.list()).items.map(({ id }) => id)).toEqual(["b", "c", "a"]);
-  });
-
   test("a page with a filter reads on until it is full", async () => {
     await using fixture = redisFixture(url);
     const { store } = fixture;
@@ -133,18 +99,6 @@ describeWith("RedisSessionStore", server, (url) => {
     expect([...first.items, ...second.items].map(({ id }) => id).sort()).toEqual(["n0", "n400", "n800"]);
     expect([first.items.length, second.cursor]).toEqual([2, undefined]);
     expect((await store.list({ limit: count })).items).toHaveLength(count);
-  });
-
-  test("a session of 100,000 messages is saved and loaded whole, and what is new is loaded alone", {
-    timeout: 60_000,
-  }, async () => {
-    await using fixture = redisFixture(url);
-    const messages = Array.from({ length: 100_000 }, (_, n) => note(`m${n}`, "x".repeat(200)));
-    const revision = await fixture.store.save("s", { messages, metadata: {}, revision: 0 });
-    // Texts, since comparing objects of this number takes longer than storing them.
-    expect(JSON.stringify((await fixture.store.load("s")).messages) === JSON.stringify(messages)).toBe(true);
-    await fixture.store.append("s", deltaOf("o", revision, [note("new")]));
-    expect(await fixture.store.load("s", revision)).toMatchObject({ from: 100_000, messages: [note("new")] });
   });
 
   test("what a later version keeps is refused, not changed and not deleted", async () => {
