@@ -30,6 +30,7 @@ for (let n = 0; n < count; n++) {
       known.set(session, (await store.load(session, known.get(session))).revision);
     }
   }
-  process.stdout.write(`${session} ${n}\n`);
+  // What is only buffered here would be lost with the process, and would count as not acknowledged.
+  await new Promise<void>((resolve) => void process.stdout.write(`${session} ${n}\n`, () => resolve()));
 }
 await store.close();
