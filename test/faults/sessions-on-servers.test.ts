@@ -4,6 +4,7 @@ import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
 import { deltaOf, note } from "../../src/testkit/claims/session-samples.js";
 import { Agent } from "../../src/agent/agent.js";
+import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
 import type { SessionStoreFixture } from "../../src/testkit/claims/index.js";
 import { ScriptedModel, stopResponse, toolCallResponse } from "../../src/testkit/index.js";
 import { defineTool, Type } from "../../src/adapters/tools/index.js";
@@ -78,6 +79,47 @@ function suite(make: () => Fixture): void {
     expect(loaded).toMatchObject(later);
     expect(loaded.messages[0]).toEqual(message);
     expect(loaded.messages).toHaveLength(3);
+  });
+
+  test("a mirror has what the authority has after every turn, and one that fell behind is replaced (S1)", async () => {
+    await using fixture = make();
+    await using mirror = make();
+    const script = [1, 2, 3].map((n) => stopResponse(`${HOSTILE} ${n}`));
+    await using agent = await Agent.create({
+      model: new ScriptedModel(script),
+      sessions: [fixture.store, mirror.store],
+    });
+    const same = async (): Promise<void> => {
+      const [authority, copy] = [await fixture.store.load("s"), await mirror.store.load("s")];
+      expect([copy.messages, copy.metadata]).toEqual([authority.messages, authority.metadata]);
+    };
+    await agent.runTurn("one", "s");
+    await same();
+    const { revision, ...rest } = await mirror.store.load("s");
+    await mirror.store.save("s", { ...rest, messages: [], revision });
+    await agent.runTurn("two", "s");
+    await same();
+    await mirror.store.delete("s");
+    await agent.runTurn("three", "s");
+    await same();
+    expect((await fixture.store.load("s")).messages).toHaveLength(6);
+  });
+
+  test("a session is forked at a message, and exported into a store in memory and back, as it is", async () => {
+    await using fixture = make();
+    const { store } = fixture;
+    await using agent = await agentOn(store, toolCallResponse("echo", "c1"), stopResponse(HOSTILE), stopResponse("b"));
+    await agent.runTurn("one", "s");
+    await agent.runTurn("two", "s");
+    const { messages } = await store.load("s");
+    const fork = await agent.sessions.fork("s", messages[3]?.id);
+    expect((await store.load(fork)).messages).toEqual(messages.slice(0, 4));
+    expect((await store.load(fork)).metadata).toMatchObject({ parent_session_id: "s" });
+    const elsewhere = new MemorySessionStore();
+    await using other = await agentOn(elsewhere, stopResponse("unused"));
+    await other.sessions.import("s", await agent.sessions.export("s"));
+    await agent.sessions.import("back", await other.sessions.export("s"));
+    expect((await store.load("back")).messages).toEqual(messages);
   });
 
   test.each([
