@@ -106,8 +106,9 @@ export class PostgresDatabase {
   }
 
   async #open(): Promise<PostgresPool> {
-    const { Pool } = await import("pg");
-    const pool = new Pool({ connectionString: this.#url, connectionTimeoutMillis: this.#timeoutMs });
+    // Older versions export by name to CommonJS only.
+    const { default: pg } = await import("pg");
+    const pool = new pg.Pool({ connectionString: this.#url, connectionTimeoutMillis: this.#timeoutMs });
     // An idle connection that breaks is replaced by the next call.
     pool.on("error", ignore);
     this.#own = pool;
