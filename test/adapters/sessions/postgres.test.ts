@@ -41,7 +41,7 @@ describeWith("PostgresSessionStore", server, (url) => {
     test("whose clients are all taken is a typed error in time, and a client that comes later goes back", async () => {
       await using fixture = postgresFixture(url);
       const pool = new pg.Pool({ connectionString: url, max: 1 });
-      const store = new PostgresSessionStore({ pool, schema: fixture.schema, timeoutMs: 200 });
+      const store = new PostgresSessionStore({ pool, schema: fixture.schema, timeoutMs: 1_000 });
       const taken = await pool.connect();
       await expect(store.load("s")).rejects.toMatchObject({ name: "SessionError", kind: "load" });
       taken.release();

@@ -66,7 +66,7 @@ function suite(url: string, wire: Wire): void {
   );
 
   test("a server that falls silent is a typed error in time, at every call, and the store works on when it answers again", async () => {
-    await using s = await disturbed(url, wire, 300);
+    await using s = await disturbed(url, wire, 1_000);
     await s.store.append("s", deltaOf("o1", 0, [note("a")]));
     s.proxy.silent = true;
     const begin = performance.now();
@@ -78,7 +78,7 @@ function suite(url: string, wire: Wire): void {
       expect(s.store.delete("s")).rejects.toMatchObject(saveError),
     ]);
     await expect(s.store.load("s")).rejects.toMatchObject(loadError);
-    expect(performance.now() - begin).toBeLessThan(3_000);
+    expect(performance.now() - begin).toBeLessThan(8_000);
     s.proxy.silent = false;
     expect((await s.store.load("s")).revision).toBe(1);
     expect(await s.store.append("s", deltaOf("o2", 1, [note("b")]))).toBe(2);
@@ -86,7 +86,7 @@ function suite(url: string, wire: Wire): void {
   });
 
   test("a write that hangs in its middle blocks no other writer beyond its timeout", async () => {
-    await using s = await disturbed(url, wire, 300);
+    await using s = await disturbed(url, wire, 1_000);
     await s.store.append("s", deltaOf("o1", 0, [note("a")]));
     const held = s.proxy.disturb(wire.middle, "hold");
     const hanging = expect(s.store.append("s", deltaOf("o2", 1, [note("b")]))).rejects.toMatchObject(saveError);
