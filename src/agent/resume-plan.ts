@@ -1,7 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { AgentError } from "../domain/errors.js";
 import { isJsonObject, type JsonObject } from "../domain/json.js";
-import { type AgentMessage, type AssistantMessage, isMessage } from "../domain/message.js";
+import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type DeferredCall, SESSION_KEYS } from "../domain/session.js";
 import type { ToolCall } from "../domain/tool.js";
@@ -22,11 +22,15 @@ export type ResumePlan = {
   readonly lost: readonly OpenCall[];
 };
 
+/** The calls of a stored session without a result, and what it says of them. */
+export type StoredCalls = { readonly metadata: JsonObject; readonly openCalls: readonly OpenCall[] };
+
 /** A stored session as a resumed turn finds it. */
-export type ResumeState = {
-  readonly metadata: JsonObject;
-  readonly openCalls: readonly OpenCall[];
-  readonly last: AgentMessage | undefined;
+export type ResumeState = StoredCalls & {
+  /** Only its calls can be taken up: whatever was left of older ones, the conversation went on without it. */
+  readonly lastReply: AgentMessage | undefined;
+  /** What a request would end with. */
+  readonly last: AgentMessage | MessageInput | undefined;
 };
 
 /**
@@ -34,10 +38,10 @@ export type ResumeState = {
  * one, or a second one about the same call; `nothing-to-resume` where the conversation is over.
  */
 export function planResume(state: ResumeState, decisions: readonly Decision[]): ResumePlan {
-  const { openCalls, last } = state;
-  const records = pendingCalls(state);
+  const { openCalls, lastReply, last } = state;
+  const reply = openCalls.find(({ message }) => message === lastReply)?.message;
+  const records = reply === undefined ? [] : pendingCalls(state);
   const decided = matched(decisions, records);
-  const reply = openCalls.at(-1)?.message;
   const resumed = new Map<string, ResumedCall>();
   const open: ToolCall[] = [];
   for (const openCall of openCalls) {
@@ -51,7 +55,7 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
     else if (mayHaveRun(openCall)) resumed.set(executionId, { type: "unanswered" });
     open.push(call);
   }
-  if (reply === undefined && !isAnswerable(last)) throw nothingToResume(last);
+  if (reply === undefined && (last === undefined || last.role === "assistant")) throw nothingToResume(last);
   const pending = records.filter(({ callId }) => !decided.has(callId));
   return { reply, open, resumed, pending, lost: openCalls.filter(({ message }) => message !== reply) };
 }
@@ -65,7 +69,7 @@ export function mayHaveRun({ message, call }: OpenCall): boolean {
  * The calls that wait for a decision: recorded, and without a result in the last reply that has such calls. What is no record is passed
  * over, since anybody may have written it; of two about one call the first counts.
  */
-export function pendingCalls({ metadata, openCalls }: Omit<ResumeState, "last">): DeferredCall[] {
+export function pendingCalls({ metadata, openCalls }: StoredCalls): DeferredCall[] {
   const stored = metadata[SESSION_KEYS.deferred];
   if (!Array.isArray(stored)) return [];
   const reply = openCalls.at(-1)?.message;
@@ -139,13 +143,7 @@ function refused(index: number, what: string, cause?: unknown): AgentError {
   return new AgentError("invalid-input", `decisions[${index}]: ${what}`, { cause });
 }
 
-/** Whether a model may be asked next: the last message is no full reply. */
-function isAnswerable(last: AgentMessage | undefined): boolean {
-  if (last === undefined) return false;
-  return !isMessage(last) || last.role !== "assistant" || last.stopped !== undefined;
-}
-
-function nothingToResume(last: AgentMessage | undefined): AgentError {
+function nothingToResume(last: ResumeState["last"]): AgentError {
   const text = last === undefined ? "the session holds nothing to answer" : "the last reply of the session is whole";
   return new AgentError("nothing-to-resume", text);
 }

@@ -1,5 +1,5 @@
 import { AgentError, Defect } from "../domain/errors.js";
-import { type AgentMessage, isMessage } from "../domain/message.js";
+import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { requestView } from "../domain/transcript.js";
@@ -36,23 +36,33 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
 
 function planOf(run: TurnRun, decisions: readonly Decision[]): ResumePlan {
   const { conversation } = run;
-  const state = { metadata: conversation.metadata, openCalls: conversation.openCalls(), last: lastShown(run) };
-  return planResume(state, decisions);
+  const lastReply = conversation.lastWhere(isWholeReply);
+  const state = { metadata: conversation.metadata, openCalls: conversation.openCalls() };
+  return planResume({ ...state, lastReply, last: lastShown(run) }, decisions);
 }
 
-/** Custom messages are looked past where no model sees them. */
-function lastShown({ conversation, wiring }: TurnRun): AgentMessage | undefined {
-  const last = conversation.lastWhere(isMessage);
+/** What a request would end with: custom messages and stopped replies are looked past where no model sees them. */
+function lastShown({ conversation, wiring }: TurnRun): AgentMessage | MessageInput | undefined {
+  const view = requestView(conversation.stored().map(spoken));
   const { toModelMessages } = wiring.settings;
-  if (last === conversation.last() || toModelMessages === undefined) return last;
+  if (toModelMessages === undefined) return view.findLast(isMessage);
   try {
-    const shown = toModelMessages(requestView(conversation.stored())).at(-1);
-    return shown === undefined || shown.role === "assistant" ? last : conversation.last();
+    return toModelMessages(view).at(-1);
   } catch (error) {
     if (Defect.is(error)) throw error;
     // The request will fail by it, and say so.
     return conversation.last();
   }
+}
+
+function isWholeReply(message: AgentMessage): boolean {
+  return isMessage(message) && message.role === "assistant" && message.stopped === undefined;
+}
+
+/** A reply without parts is left out of requests, and is an answer all the same. */
+function spoken(message: AgentMessage): AgentMessage {
+  if (!isMessage(message) || message.role !== "assistant" || message.parts.length > 0) return message;
+  return { ...message, parts: [{ type: "text", text: "" }] };
 }
 
 function withoutDecided({ pending }: ResumePlan, decisions: readonly Decision[]): WriteChange {

@@ -37,6 +37,12 @@ const over: readonly (readonly [string, readonly AgentMessage[]])[] = [
   ],
   ["with a custom message behind the last reply", [user("go"), reply("a"), note, note]],
   ["that holds custom messages only", [note]],
+  [
+    "whose last reply is whole, with a stopped one behind",
+    [user("go"), reply("a"), reply("b", "half", { stopped: "error" })],
+  ],
+  ["that went on after a call without a result", [user("go"), callingWith("a", call("f", "c1")), reply("b")]],
+  ["that holds a stopped reply only", [reply("a", "half", { stopped: "error" })]],
 ];
 
 test.each(over)("a session %s leaves nothing to resume: nothing is written or asked (S6)", async (_, messages) => {
