@@ -1,6 +1,7 @@
-import { AgentError } from "../domain/errors.js";
+import { AgentError, Defect } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { CompactResult } from "../ports/agent-api.js";
+import { asAgentError } from "./as-agent-error.js";
 import { compressContext } from "./compression.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { budgetOf, busOf } from "./launch.js";
@@ -26,6 +27,8 @@ export async function compactSession(wiring: Wiring, host: SessionHost, sessionI
     }
     run.conversation = conversation;
     return await compact(run, sessions);
+  } catch (error) {
+    throw Defect.is(error) ? error : asAgentError(error);
   } finally {
     sessions.release(undefined);
     host.forget(sessionId);
