@@ -6,6 +6,7 @@ import type { StreamChunk } from "../../src/domain/stream-chunk.js";
 import type { ModelPort } from "../../src/ports/model.js";
 import {
   modelStep,
+  RecordingCompressor,
   stopResponse,
   testAgent,
   type TestAgent,
@@ -204,6 +205,16 @@ test("between two attempts, the second is not made (L4)", async () => {
   expect(await turn.result).toMatchObject({ ...INTERRUPTED, text: "so far" });
   expect(t.model.callCount).toBe(1);
   await expectLawful(t, "s");
+});
+
+test("between two attempts, nobody is asked to make the request smaller (L4, C3)", async () => {
+  const compressor = new RecordingCompressor();
+  const retry = hookAt("modelError", (_, context) => (turn.interrupt(), context.retry({ compress: true })));
+  const script = [modelStep.fail(new ModelError("context-overflow", "too long"))];
+  await using t = await testAgent({ script, hooks: [retry], compressors: [compressor] });
+  const turn = t.agent.startTurn("hi", "s");
+  expect(await turn.result).toMatchObject(INTERRUPTED);
+  expect(compressor.records.map(({ reason }) => reason)).toEqual(["before-model"]);
 });
 
 test.each([

@@ -101,6 +101,19 @@ test("steering that comes while a follow-up is answered does not wait for the ot
   ]);
 });
 
+test("steering that comes as the round of a follow-up starts goes first (L3)", async () => {
+  const { t, turn, finish } = await held();
+  await using _ = t;
+  turn.subscribe((event) => void (event.type === "roundStarted" && event.round === 3 && turn.steer("a")));
+  turn.followUp("x");
+  finish();
+  await turn.result;
+  expect(added(t).slice(2)).toEqual([
+    ["assistant one", "user a"],
+    ["assistant two", "user x"],
+  ]);
+});
+
 test("each message is told as added once, behind the results of the batch (L3, T4)", async () => {
   const { t, turn, finish } = await held();
   await using _ = t;
