@@ -1,8 +1,7 @@
 import { AgentError } from "../domain/errors.js";
-import { type AgentMessage, type MessageInput, toolErrorMessage } from "../domain/message.js";
+import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
@@ -71,9 +70,4 @@ async function loadGiven(run: TurnRun, sessions: TurnSessions): Promise<void> {
   const target = await sessions.load(run.conversation);
   if (target === undefined) return;
   throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in ${safeLabel(target)}`);
-}
-
-/** The result of a stored call of which nobody knows what became of it (S4). */
-export function unknownResult(run: TurnRun, { call }: OpenCall): AgentMessage {
-  return run.stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown"));
 }
