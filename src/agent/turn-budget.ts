@@ -3,14 +3,17 @@ import type { Limits } from "../domain/limits.js";
 import type { UsageRecord } from "../domain/session.js";
 import type { Usage } from "../domain/usage.js";
 import type { Budget, ModelCallEstimate, PricedModel, Reservation } from "../ports/budget.js";
+import type { ChatRequest } from "../ports/model.js";
 import { createBudget } from "./budget.js";
-import type { PreparedRequest } from "./model-request.js";
 
 /** The limits of L2 that a turn has for itself; an infinite one is none. */
 export type OwnLimits = Pick<Limits, "maxModelCalls" | "maxToolCalls" | "maxTotalTokens">;
 
 /** Output tokens that are reserved where the request names no bound. */
 const DEFAULT_OUTPUT_TOKENS = 4096;
+
+/** What an estimate is made of. */
+type Estimated = Pick<ChatRequest, "messages" | "tools" | "options">;
 
 const NO_CHARGE: Charge = { settle: () => undefined };
 
@@ -44,7 +47,7 @@ export class TurnBudget {
   }
 
   /** Takes a model call, or answers the limit that is used up. Costs nothing where nobody counts. */
-  reserve(request: PreparedRequest): Charge | string {
+  reserve(request: Estimated): Charge | string {
     if (this.#budgets.length === 0) return NO_CHARGE;
     const estimate = this.#estimate(request);
     const reservations: Reservation[] = [];
@@ -99,7 +102,7 @@ export class TurnBudget {
   }
 
   /** Tokens are estimated only for a budget that counts them. */
-  #estimate({ messages, tools, options }: PreparedRequest): ModelCallEstimate {
+  #estimate({ messages, tools, options }: Estimated): ModelCallEstimate {
     const outputTokens = options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS;
     const model = { model: options.model };
     const counted = this.#budgets.some(
