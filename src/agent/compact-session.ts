@@ -31,7 +31,6 @@ export async function compactSession(wiring: Wiring, host: SessionHost, sessionI
     throw Defect.is(error) ? error : asAgentError(error);
   } finally {
     sessions.release(undefined);
-    host.forget(sessionId);
     run.scope.release?.();
     unlock();
   }
