@@ -29,7 +29,11 @@ class KeyedModel extends ScriptedModel {
 
 /** An agent with something at every port. */
 function wired(): AgentPorts {
-  const trusted = new RecordingToolProvider({ name: "files", trustAnnotations: true, validate: () => undefined })
+  const trusted = new RecordingToolProvider({
+    name: "files",
+    trustAnnotations: true,
+    validate: (_, args) => ({ ok: true, value: args }),
+  })
     .add({ ...toolDef("read", "DESCRIPTION-2"), annotations: { readOnlyHint: true } }, toolOutcome.ok())
     .add(
       {

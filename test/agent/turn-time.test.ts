@@ -229,7 +229,7 @@ describe("time that is up while the turn waits for others (L2)", () => {
     const told: unknown[] = [];
     let hangs = true;
     const hooks = [
-      hookAt("turnError", ({ error }) => void told.push(error.limit), "told"),
+      hookAt("turnError", ({ error }) => void told.push((error as AgentError).limit), "told"),
       hookAt("beforeTurn", () => (hangs ? never() : undefined), "deaf"),
     ];
     await using t = await testAgent({ hooks });
