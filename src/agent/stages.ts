@@ -70,6 +70,7 @@ export class Stages {
         const outcome = this.#ask(entry, current, extras);
         const given = isThenable(outcome) ? await outcome : outcome;
         if (given === undefined) continue;
+        if (given.kind === "defer" && given.patch !== undefined) current = this.#patched(entry, current, given.patch);
         if (given.kind !== "next") return { stage: current, outcome: given, by: entry, entered: i + 1 };
         current = this.#patched(entry, current, given.patch);
         if ("messages" in given.patch && given.patch.messages !== undefined) messagesBy = entry;

@@ -50,9 +50,9 @@ const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "timeoutMs", "
 
 /**
  * Lets no call that needs approval run without one (U5). A call is judged as the hooks before this one made it; hooks behind it may still
- * change it, and in a `hookChain` what is deferred is shown without what the chain has changed. A call that this hook had deferred, and about which
- * somebody decided, passes. Where `when` or `ask` throws, takes too long, or answers what is no answer,
- * the call gets an error result and does not run. Throws `CompositionError("invalid-config")` for options that name no call at all.
+ * change it. A call that this hook had deferred, and about which somebody decided, passes. Where `when` or `ask` throws, takes too long,
+ * or answers what is no answer, the call gets an error result and does not run. Throws `CompositionError("invalid-config")` for options
+ * that name no call at all.
  */
 export function approval(options: ApprovalOptions): PipelineHook {
   checkOptions(options);

@@ -8,7 +8,7 @@ import { numberedContext } from "./numbered-context.js";
 
 /**
  * Several hooks as one, in the order given: the first stands outermost. Before stages go forward, each hook sees what those before it
- * changed, and the first outcome that ends the stage wins, without the changes made so far. After and error stages go in reverse through
+ * changed, and the first outcome that ends the stage wins, without the changes made so far, but for those of a call that is deferred. After and error stages go in reverse through
  * the hooks that were entered (H1), and none keeps the others from running: changes add up, a `stop` is kept, the first `retry` or
  * `answer` wins, a throw is thrown at the end or, where there is an outcome to keep, published as `secondary_failure`. The hooks' own
  * `onFailure` holds; their `before` and `after` do not, and the largest of their `timeoutMs` bounds the whole. A decision is for all of the chain. Messages a hook makes have no id yet when the next one sees them.
@@ -51,7 +51,9 @@ class HookChain {
         if (outcome === undefined) continue;
         if (outcome.kind !== "next") {
           this.#entered.upTo(index, stage, context);
-          return outcome;
+          return outcome.kind === "defer" && patch !== undefined
+            ? { ...outcome, patch: { ...patch, ...outcome.patch } }
+            : outcome;
         }
         patch = { ...patch, ...outcome.patch };
         current = { ...current, ...outcome.patch } as Stage;
