@@ -43,7 +43,7 @@ function partOf(part: object): ExplainedPart {
   const own: unknown = Reflect.get(part, "name");
   if (typeof own === "string" && own !== "") return { name: own };
   const { name } = part.constructor ?? {};
-  return { name: typeof name === "string" && name !== "" && name !== "Object" ? name : "without a name" };
+  return { name: typeof name === "string" && name !== "" && name !== "Object" ? name : "(unnamed)" };
 }
 
 function toolOf({ def, provider }: ToolEntry, defaultTimeoutMs: number | undefined): ExplainedTool {

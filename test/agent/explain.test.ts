@@ -166,7 +166,7 @@ describe("explain tells how an agent is wired (A4)", () => {
   test("with as little as there is of a model that says nothing of itself", async () => {
     await using t = await testAgent();
     t.agent.setModel({ chat: async () => stopResponse("hi") });
-    expect(t.agent.explain().model).toEqual({ name: "without a name", streaming: false });
+    expect(t.agent.explain().model).toEqual({ name: "(unnamed)", streaming: false });
   });
 
   test("as a copy: who changes it changes nothing", async () => {
@@ -277,8 +277,8 @@ describe("hostile names", () => {
       "RecordingObserver",
       "RecordingObserver",
       "RecordingObserver",
-      "without a name",
-      "without a name",
+      "(unnamed)",
+      "(unnamed)",
     ]);
   });
 });
