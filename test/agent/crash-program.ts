@@ -22,8 +22,8 @@ const forever = (): Promise<never> => new Promise(() => {});
 
 function there(): Promise<never> {
   process.stdout.write("there\n");
-  // Nothing else may keep the process alive.
-  setInterval(() => undefined, 60_000);
+  // Nothing else may keep the process alive, and it does not outlive a test that failed.
+  setTimeout(() => process.exit(1), 60_000);
   return forever();
 }
 
