@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { createBudget } from "../../src/agent/budget.js";
+import { runLoop } from "../../src/agent/run-loop.js";
 import { AgentError, CompositionError, ModelError } from "../../src/domain/errors.js";
 import { estimateAll, utf8Bytes } from "../../src/domain/estimate.js";
+import { userMessage } from "../../src/domain/message.js";
 import type { ModelResponse } from "../../src/domain/model.js";
 import type { Usage } from "../../src/domain/usage.js";
 import type { BudgetLimits } from "../../src/ports/budget.js";
 import type { ToolProvider } from "../../src/ports/tool-provider.js";
 import {
   modelStep,
+  ScriptedModel,
   stopResponse,
   testAgent,
   type TestAgent,
@@ -227,6 +230,14 @@ describe("a shared budget (A5)", () => {
     expect(ofAgent.spent().modelCalls).toBe(0);
     expect(t.model.callCount).toBe(0);
     await expectUsable(t);
+  });
+
+  test("serves a turn without session too", async () => {
+    const budget = createBudget({ maxModelCalls: 1 });
+    const ports = { model: new ScriptedModel([stopResponse("yes")]), config: { budget } };
+    expect((await runLoop([userMessage("hi")], ports)).text).toBe("yes");
+    expect(await rejectionOf(runLoop([userMessage("hi")], ports))).toMatchObject({ limit: "maxModelCalls" });
+    expect(budget.spent().modelCalls).toBe(1);
   });
 
   test("that is none is refused before the turn starts", async () => {

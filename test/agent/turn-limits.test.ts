@@ -182,4 +182,24 @@ describe("maxToolCalls (L2)", () => {
     await expectLawful(t, "s");
     await expectLawful(t, "r");
   });
+
+  test("counts on through a decision: the approved call that is one too many is answered, and did not run (U5, A5)", async () => {
+    const asking = hookAt("beforeTool", ({ call: { id } }, context) =>
+      id === "c2" && context.decision === undefined ? context.defer("ask") : undefined,
+    );
+    await using t = await testAgent({
+      script: [callsOf("a", "b")],
+      tools: { a: toolOutcome.ok("A"), b: toolOutcome.ok("B") },
+      hooks: [asking],
+      config: { maxToolCalls: 1 },
+    });
+    expect((await t.agent.runTurn("hi", "s")).status).toBe("deferred");
+    const decisions = [{ callId: "c2", approve: true as const }];
+    const error = await rejectionOf(t.agent.resumeTurn("s", { decisions }));
+    expect(error).toMatchObject({ kind: "budget-exceeded", limit: "maxToolCalls" });
+    expect(outcomes(error.partial)).toEqual(["c2 not-started"]);
+    expect(t.tools.execRecords.map(({ toolName }) => toolName)).toEqual(["a"]);
+    expect((await t.agent.session("s")).metadata).not.toHaveProperty(["ennead.deferred"]);
+    await expectUsable(t);
+  });
 });
