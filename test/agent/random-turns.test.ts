@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { AgentError } from "../../src/domain/errors.js";
 import { isTerminal, type TurnEvent } from "../../src/domain/event.js";
 import { type AgentMessage, isMessage, textOf } from "../../src/domain/message.js";
-import { type DeferredCall, SESSION_KEYS } from "../../src/domain/session.js";
+import { type DeferredCall, type Session, SESSION_KEYS } from "../../src/domain/session.js";
 import { STAGE_KINDS } from "../../src/domain/stage.js";
 import { openCalls, orderResults, transcriptLaw } from "../../src/domain/transcript.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
@@ -12,7 +12,7 @@ import type { TurnHandle } from "../../src/ports/agent-api.js";
 import type { Decision } from "../../src/ports/hook.js";
 import { RecordingSessionStore, stopResponse, testAgent, type TestAgent } from "../../src/testkit/index.js";
 import { ToldStore } from "../support/levers.js";
-import { pick, type Random, randomModel, randomTools, seeded, wish } from "../support/random-parts.js";
+import { pick, type Random, randomModel, randomThreads, randomTools, seeded, wish } from "../support/random-parts.js";
 import { hookAt, unhandledDuring } from "../support/turns.js";
 
 type End = { readonly turn: TurnHandle; readonly result?: TurnResult; readonly error?: unknown };
@@ -23,6 +23,8 @@ class Game {
   /** What was accepted, and what was refused. */
   readonly given = new Map<string, boolean>();
   readonly faults: TurnEvent[] = [];
+  /** Where the conversation is, and where it was before (S5). */
+  readonly sessions = ["s"];
   readonly #random: Random;
   readonly #interrupted = new Set<string>();
   #turns: TurnHandle[] = [];
@@ -32,6 +34,10 @@ class Game {
   constructor(random: Random) {
     this.#random = random;
     this.#calm = pick(random, [4, 12, 40, 200]);
+  }
+
+  get session(): string {
+    return this.sessions.at(-1) ?? "s";
   }
 
   /** Anything a person may do to a turn that runs. */
@@ -81,6 +87,16 @@ class Game {
     this.#turns = [];
   }
 
+  /** Goes where the parent says that its conversation went. */
+  async follow(t: TestAgent): Promise<Session> {
+    for (;;) {
+      const session = await t.agent.session(this.session);
+      const to = session.metadata[SESSION_KEYS.redirectedTo];
+      if (typeof to !== "string") return session;
+      this.sessions.push(to);
+    }
+  }
+
   /** Nothing starts in a batch that somebody interrupted, until a message goes on (L4). */
   #watch(event: TurnEvent): void {
     if (event.type === "messageAdded") this.#interrupted.delete(event.turnId);
@@ -110,11 +126,13 @@ async function startedTurns(t: TestAgent, game: Game, random: Random, signal: Ab
   const fresh = (): TurnHandle => {
     const text = `given ${game.given.size}`;
     game.given.set(text, true);
-    return t.agent.startTurn(text, "s", { signal });
+    return t.agent.startTurn(text, game.session, { signal });
   };
-  const pending = pendingIn((await t.agent.session("s")).metadata[SESSION_KEYS.deferred]);
+  const pending = pendingIn((await game.follow(t)).metadata[SESSION_KEYS.deferred]);
   const resumes = game.ends.length > 0 && random(pending.length > 0 ? 4 : 2) > 0;
-  const first = resumes ? t.agent.startResume("s", { signal, decisions: decisionsOf(random, pending) }) : fresh();
+  const first = resumes
+    ? t.agent.startResume(pick(random, game.sessions), { signal, decisions: decisionsOf(random, pending) })
+    : fresh();
   return random(6) === 0 ? [first, fresh()] : [first];
 }
 
@@ -135,6 +153,8 @@ async function play(seed: number): Promise<void> {
     model,
     providers: [randomTools(random, disturb)],
     hooks,
+    // One write at the end cannot be one with the redirect, which is a second.
+    compressors: persistence === "round" && random(2) === 0 ? [randomThreads(random, disturb)] : [],
     sessions: [store],
     config: {
       maxToolRounds: 1 + random(5),
@@ -153,22 +173,22 @@ async function play(seed: number): Promise<void> {
   });
   const { signal } = new AbortController();
   for (let turns = 1 + random(4); turns > 0; turns--) {
-    if (random(10) === 0) store.failSave("s", { nth: 1 + random(6) });
-    if (random(16) === 0) writeBetween(store, random);
+    if (random(10) === 0) store.failSave(game.session, { nth: 1 + random(6) });
+    if (random(16) === 0) writeBetween(store, random, game.session);
     await game.play(t, await startedTurns(t, game, random, signal));
     await check(t, game, store, persistence);
   }
   for (const { messages } of model.scripted.requests) expect(transcriptLaw(messages)).toEqual([]);
   expect(getEventListeners(signal, "abort")).toEqual([]);
-  await expectNextTurn(t);
+  await expectNextTurn(t, game.session);
 }
 
 /** Somebody else writes to the session before one of the next writes. */
-function writeBetween(store: ToldStore, random: Random): void {
+function writeBetween(store: ToldStore, random: Random, id: string): void {
   const { onAppend } = store;
   let writes = random(5);
   store.onAppend = (delta) => {
-    if (writes-- === 0) store.conflictOnce("s");
+    if (writes-- === 0) store.conflictOnce(id);
     onAppend(delta);
   };
 }
@@ -184,7 +204,7 @@ async function check(t: TestAgent, game: Game, store: ToldStore, persistence: st
     if (game.ends.length === 1) expect(transcriptLaw(partial.messages, { pending })).toEqual([]);
     checkEvents(t, turn);
   }
-  const { messages, metadata } = await t.agent.session("s");
+  const { messages, metadata } = await game.follow(t);
   const waiting = pendingIn(metadata[SESSION_KEYS.deferred]);
   if (store.ops.every(({ outcome }) => outcome.ok)) {
     const pending = waiting.map(({ callId }) => callId);
@@ -193,11 +213,19 @@ async function check(t: TestAgent, game: Game, store: ToldStore, persistence: st
     expect(open.sort()).toEqual(waiting.map(({ executionId }) => executionId).sort());
   }
   expect(game.faults).toEqual([]);
-  checkGiven(game, [...messages, ...undelivered]);
+  checkGiven(game, [...(await allStored(t, game)), ...undelivered]);
   const results = t.observer
     .ofType("toolCallResult")
     .map(({ exchange, turnId }) => `${persistence === "turn" ? turnId : ""} ${exchange.executionId}`);
   expect(new Set(results).size).toBe(results.length);
+}
+
+/** What the sessions of the conversation hold; a child begins with messages of its parent. */
+async function allStored(t: TestAgent, { sessions }: Game): Promise<AgentMessage[]> {
+  const stored = new Map<string, AgentMessage>();
+  for (const id of sessions)
+    for (const message of (await t.agent.session(id)).messages) stored.set(message.id, message);
+  return [...stored.values()];
 }
 
 /** What was accepted is in the session once or was told; what was refused is in neither. */
@@ -220,9 +248,9 @@ function checkEvents(t: TestAgent, turn: TurnHandle): void {
 }
 
 /** Another agent on the same store goes on where this one ended, and asks a lawful request. */
-async function expectNextTurn(t: TestAgent): Promise<void> {
+async function expectNextTurn(t: TestAgent, id: string): Promise<void> {
   const store = new RecordingSessionStore();
-  store.seed("s", await t.agent.session("s"));
+  store.seed("s", await t.agent.session(id));
   await using next = await testAgent({ script: [stopResponse("back")], sessions: [store] });
   const result = await next.agent.runTurn("again", "s", { takeOver: true });
   expect(result.text).toBe("back");
@@ -232,10 +260,10 @@ async function expectNextTurn(t: TestAgent): Promise<void> {
   expect(sent.filter((message) => message.role === "assistant" && message.parts.length === 0)).toEqual([]);
 }
 
-test("whatever models, tools, hooks, stores and people at the levers do, a turn ends once, lawfully, loses nothing it was given, and its session goes on (L3, L4, L5, L8, S4, S6, T3, T4, U5)", async () => {
+test("whatever models, tools, hooks, stores and people at the levers do, a turn ends once, lawfully, loses nothing it was given, and its session goes on (L3, L4, L5, L8, S4, S5, S6, T3, T4, U5)", async () => {
   const unhandled = await unhandledDuring(async () => {
     const seeds = fc.integer({ min: 0, max: 2 ** 31 });
-    await fc.assert(fc.asyncProperty(seeds, play), { numRuns: 2_000, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(seeds, play), { numRuns: 1_500, endOnFailure: true });
   });
   expect(unhandled).toEqual([]);
 }, 60_000);

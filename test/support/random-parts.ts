@@ -1,7 +1,9 @@
 import { ModelError, ToolError } from "../../src/domain/errors.js";
+import { userMessage } from "../../src/domain/message.js";
 import { type StageKind, STAGE_OUTCOMES, type StageOutcome } from "../../src/domain/stage.js";
 import type { StreamChunk } from "../../src/domain/stream-chunk.js";
 import { errorResult, okResult } from "../../src/domain/tool.js";
+import type { Compressor } from "../../src/ports/compressor.js";
 import type { StageContext } from "../../src/ports/hook.js";
 import type { ChatRequest, ModelPort } from "../../src/ports/model.js";
 import type { ToolContext, ToolProvider, ToolReturn } from "../../src/ports/tool-provider.js";
@@ -119,6 +121,22 @@ export function randomTools(random: Random, disturb: Disturb): ToolProvider {
       const value = await pick(random, ACTS)(context);
       disturb();
       return value;
+    },
+  };
+}
+
+/** A compressor that goes on in a new session now and then, where it can (S5). */
+export function randomThreads(random: Random, disturb: Disturb): Compressor {
+  let threads = 0;
+  return {
+    name: "random",
+    compress(messages) {
+      disturb();
+      if (messages.length < 3 || random(4) !== 0) return { type: "none" };
+      threads += 1;
+      const kept = [userMessage("."), ...messages.slice(-2)];
+      const counts = { messagesBefore: messages.length, messagesAfter: kept.length };
+      return { type: "newThread", newSessionId: `s${threads}`, messages: kept, ...counts };
     },
   };
 }
