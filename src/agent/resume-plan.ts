@@ -108,7 +108,7 @@ function matched(decisions: readonly Decision[], records: readonly DeferredCall[
 export function givenDecisions(given: readonly Decision[] | undefined): readonly Decision[] {
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw new AgentError("invalid-input", "decisions are a list");
-  return given.map((decision: unknown, index) => {
+  return Array.from(given, (decision: unknown, index) => {
     const copy = copied(decision, index);
     const fault = decisionFault(copy);
     if (fault !== undefined) throw refused(index, fault);

@@ -55,6 +55,41 @@ test("in a batch the other calls run, and what is pending is told and recorded (
   expect(ran(s.a)).toEqual(["c2"]);
 });
 
+test("one call at a time, what is pending is recorded just the same, and later calls run (U5, U2)", async () => {
+  const script = [callsOf("f", "f", "f"), stopResponse("done")];
+  const config = { toolExecution: "sequential" as const };
+  await using t = await testAgent({ script, tools, hooks: [askingFor("c1", "c3")], config });
+  const first = await t.agent.runTurn("go", "s");
+  expect(first.deferred.map(({ callId }) => callId)).toEqual(["c1", "c3"]);
+  expect([pendingIn(await t.agent.session("s")), ran(t)]).toEqual([["c1", "c3"], ["c2"]]);
+  const last = await t.agent.resumeTurn("s", { decisions: [approve("c3"), approve("c1")] });
+  expect(last).toMatchObject({ status: "completed", deferred: [] });
+  // In source order, whatever the order of the decisions.
+  expect(ran(t)).toEqual(["c2", "c1", "c3"]);
+});
+
+test("with everything stored at the end, what is pending is stored with it, and decided in the next turn (U5, S3)", async () => {
+  const script = [callsOf("f", "f"), stopResponse("done")];
+  const config = { persistence: "turn" as const };
+  await using t = await testAgent({ script, tools, hooks: [askingFor("c1")], config });
+  expect((await t.agent.runTurn("go", "s")).status).toBe("deferred");
+  expect(pendingIn(await t.agent.session("s"))).toEqual(["c1"]);
+  expect(await t.agent.resumeTurn("s", { decisions: [approve("c1")] })).toMatchObject({ status: "completed" });
+  expect(pendingIn(await t.agent.session("s"))).toEqual([]);
+  expect(t.sessions.saveSnapshots()).toHaveLength(2);
+  await expectLawful(t, "s");
+});
+
+test("a message for a turn that ends with calls pending is undelivered: it would reject them (U5, L3)", async () => {
+  await using s = await deferred(["c1", "c2"]);
+  const turn = s.b.agent.startResume("s", { decisions: [approve("c1")] });
+  expect([turn.steer("and?"), turn.followUp("later")]).toEqual([true, true]);
+  const result = await turn.result;
+  expect(result).toMatchObject({ status: "deferred", deferred: [{ callId: "c2" }] });
+  expect(result.undelivered).toMatchObject([{ content: [{ text: "and?" }] }, { content: [{ text: "later" }] }]);
+  expect(pendingIn(await s.store.load("s"))).toEqual(["c2"]);
+});
+
 test("what is pending is recorded before anything of the batch runs (U5)", async () => {
   await using s = await deferred(["c2"]);
   const kinds = s.store.ops.map((op) => {
@@ -141,6 +176,7 @@ const noDecisions: readonly (readonly [string, unknown, string])[] = [
   ["about one call that waits and one that does not", [approve("c1"), reject("c9")], "decisions[1]: no call c9"],
   ["that is nothing", [null], "decisions[0]: no decision"],
   ["that is a list", [[]], "decisions[0]: no decision"],
+  ["that is a hole in the list", new Array<unknown>(1), "decisions[0]: no decision"],
   ["that is a text", ["c1"], "decisions[0]: no decision"],
   ["without a call id", [{ approve: true }], "decisions[0]: callId"],
   ["with a number for a call id", [{ callId: 1, approve: true }], "decisions[0]: callId"],
