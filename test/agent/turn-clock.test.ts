@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createBudget } from "../../src/agent/budget.js";
 import { runLoop } from "../../src/agent/run-loop.js";
-import { type AgentError, ModelError } from "../../src/domain/errors.js";
+import { AgentError, ModelError } from "../../src/domain/errors.js";
+import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import type { TurnResult } from "../../src/domain/turn-result.js";
 import type { ModelPort } from "../../src/ports/model.js";
 import type { ToolProvider } from "../../src/ports/tool-provider.js";
 import {
@@ -15,7 +17,8 @@ import {
   toolDef,
 } from "../../src/testkit/index.js";
 import { user } from "../support/conversations.js";
-import { callsOf, hookAt, never, rejectionOf, terminals } from "../support/turns.js";
+import { type SlowAgent, slowAgent } from "../support/every-await.js";
+import { callsOf, hookAt, never, rejectionOf, terminals, unhandledDuring } from "../support/turns.js";
 
 const TIME = 5_000;
 const A_SECOND = 1_000;
@@ -76,6 +79,59 @@ describe("the clock of a turn (L2)", () => {
     expect(error.partial?.undelivered).toHaveLength(1);
     expect([t.observer.events.length, t.sessions.ops.length]).toEqual([0, 0]);
   });
+});
+
+/** A turn whose time is up after so many microtasks, or what it came to before. */
+async function expiredAfter(slow: SlowAgent, ticks: number): Promise<TurnResult | AgentError> {
+  const { after } = slow.runtime;
+  let ring: (() => void) | undefined;
+  const held: SlowAgent["runtime"]["after"] = (ms, fn, options) => {
+    if (ms !== TIME) return after(ms, fn, options);
+    ring = fn;
+    return () => (ring = undefined);
+  };
+  Object.assign(slow.runtime, { after: held });
+  const turn = slow.agent.startTurn("go", "s", timed);
+  let settled = false;
+  const end = turn.result
+    .catch((error: unknown) => {
+      if (error instanceof AgentError) return error;
+      throw error;
+    })
+    .finally(() => (settled = true));
+  for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+  ring?.();
+  await slow.runtime.advance(A_SECOND);
+  expect([ticks, settled]).toEqual([ticks, true]);
+  return end;
+}
+
+test("time that is up at any microtask of a turn ends it whole, as what it is (L2, S4)", {
+  timeout: 120_000,
+}, async () => {
+  let [ticks, completed, partial] = [0, 0, 0];
+  const unhandled = await unhandledDuring(async () => {
+    for (; completed < 3; ticks++) {
+      const slow = await slowAgent();
+      const end = await expiredAfter(slow, ticks);
+      if (end instanceof AgentError) expect(end).toMatchObject({ kind: "budget-exceeded", limit: "turnTimeoutMs" });
+      else completed += 1;
+      const result = end instanceof AgentError ? end.partial : end;
+      if (result?.message?.stopped !== undefined) partial += 1;
+      const started = slow.observer.ofType("turnStarted").length;
+      const told = end instanceof AgentError ? "turnFailed" : "turnCompleted";
+      expect([ticks, ...terminals(slow.observer.events)]).toEqual(started === 0 ? [ticks] : [ticks, told]);
+      const { messages } = await slow.store.load("s");
+      expect([ticks, ...transcriptLaw(orderResults(messages))]).toEqual([ticks]);
+      const input = messages.filter(({ role }) => role === "user").length + (result?.undelivered.length ?? 0);
+      expect([ticks, input]).toEqual([ticks, 1]);
+      expect((await slow.agent.runTurn("again", "s")).text).toBe("half a wordall done");
+      await slow.agent.shutdown();
+      expect(slow.runtime.pendingTimers).toBe(0);
+    }
+  });
+  expect(unhandled).toEqual([]);
+  expect([ticks > 200, partial > 5]).toEqual([true, true]);
 });
 
 describe("a deadline (A5)", () => {
