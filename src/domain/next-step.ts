@@ -1,4 +1,5 @@
 import type { Limits } from "./limits.js";
+import { toolCallsOf } from "./message.js";
 import type { ToolCall } from "./tool.js";
 import type { RoundDecision, Turn } from "./turn.js";
 import { unreachable } from "./unreachable.js";
@@ -91,8 +92,10 @@ function isMoreWaiting({ waiting, ...turn }: Turn, limits: StepLimits): boolean 
   return waiting !== undefined && waiting.steering + waiting.followUps > 0 && isRoundLeft(turn, limits);
 }
 
-function terminates(turn: Turn): boolean {
-  return turn.exchanges.length > 0 && turn.exchanges.every((exchange) => exchange.result.terminate === true);
+/** Results that an earlier turn stored do not say whether they would end it; the model reads them (U6). */
+function terminates({ reply, exchanges }: Turn): boolean {
+  if (exchanges.length === 0 || (reply !== undefined && exchanges.length < toolCallsOf(reply).length)) return false;
+  return exchanges.every((exchange) => exchange.result.terminate === true);
 }
 
 function decidedStep(decided: RoundDecision): NextStep {

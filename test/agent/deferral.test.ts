@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/domain/json.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
+import { okResult } from "../../src/domain/tool.js";
 import type { Decision } from "../../src/ports/hook.js";
 import {
   RecordingSessionStore,
@@ -402,6 +403,28 @@ test("what hooks made of a call before it was deferred is what is approved, name
     { toolName: "g", originalInput: { safe: false }, executedInput: { safe: true }, call: { name: "f" } },
   ]);
   expect(result.toolResults).toMatchObject([{ toolCallId: "c1", toolName: "f" }]);
+});
+
+const bye = toolOutcome.ok(okResult("bye", { terminate: true }));
+
+test("an approved call that terminates does not end the turn while its sibling's result is to be answered (U5, U6)", async () => {
+  const script = [callsOf("f", "g"), stopResponse("done")];
+  await using t = await testAgent({
+    script,
+    tools: { f: bye, g: toolOutcome.ok("read me") },
+    hooks: [askingFor("c1")],
+  });
+  await t.agent.runTurn("go", "s");
+  expect(await t.agent.resumeTurn("s", { decisions: [approve("c1")] })).toMatchObject({ text: "done", rounds: 1 });
+  expect(sent(t)).toEqual(["user go", "calls c1,c2", "c1 = bye", "c2 = read me"]);
+});
+
+test("approved calls that are a whole batch and all terminate end the turn (U5, U6)", async () => {
+  await using t = await testAgent({ script: [callsOf("f", "f")], tools: { f: bye }, hooks: [askingFor()] });
+  await t.agent.runTurn("go", "s");
+  const last = await t.agent.resumeTurn("s", { decisions: [approve("c1"), approve("c2")] });
+  expect(last).toMatchObject({ status: "completed", rounds: 0 });
+  expect(t.model.callCount).toBe(1);
 });
 
 test("an approved call whose tool is gone gets an error result (U5, U1)", async () => {

@@ -3,6 +3,8 @@ import { INTERRUPTED, nextStep, type NextStep, type StepLimits, TOOL_ROUND_LIMIT
 import { withInterruptedReply, withMore, withRound, withStoredReply, type Turn } from "../../src/domain/turn.js";
 import * as state from "../support/turn-states.js";
 
+const callPart = (id: string) => ({ type: "toolCall" as const, id, name: "f", arguments: {} });
+
 const { calls, decided, ended, plain, replied, reply, terminating, turn, waiting } = state;
 const { aborted, exceeded, expired, failed, hookAborted, stopped } = state;
 
@@ -45,6 +47,11 @@ const courses: readonly Row[] = [
   [
     "one result that does not terminate keeps the turn going (U6)",
     replied({ exchanges: [...terminating, ...plain] }),
+    askContinue(false),
+  ],
+  [
+    "results that terminate are not enough where an earlier turn stored others of the batch (U6)",
+    replied({ reply: { ...reply, parts: ["c1", "c2"].map(callPart) }, exchanges: terminating }),
     askContinue(false),
   ],
   ["deferred calls end the turn", replied({ deferred: 1, exchanges: plain }), defer],
