@@ -12,7 +12,7 @@ import {
 } from "../../src/testkit/index.js";
 import { sent } from "../support/conversations.js";
 import { approve, askingFor, ran } from "../support/resuming.js";
-import { expectLawful } from "../support/turns.js";
+import { expectLawful, rejectionOf } from "../support/turns.js";
 
 /** Answers what it has a record of, and records the rest; waves settle in input order. */
 class Journal implements StepScope {
@@ -88,22 +88,21 @@ test("a decided turn whose worker died is replayed as it began: its decision cou
 });
 
 test("a turn that rejected what was pending is replayed as it began, and counts nothing twice (L7, U5)", async () => {
-  const sessions = [new RecordingSessionStore()];
+  const store = new RecordingSessionStore();
   const runtime = testRuntime();
-  const shared = { sessions, runtime, hooks: [askingFor()], tools: { f: toolOutcome.ok() } };
-  const replies = [{ ...stopResponse("lost"), ...used }];
+  const shared = { sessions: [store], runtime, hooks: [askingFor()], tools: { f: toolOutcome.ok() } };
   const calls = { ...toolCallResponse("f", "c1"), ...used };
-  await using a = await testAgent({ script: [calls, ...replies], ...shared });
+  await using a = await testAgent({ script: [calls, { ...stopResponse("said"), ...used }], ...shared });
   await a.agent.runTurn("go", "s");
   const records = new Map<string, Outcome<unknown>>();
   const options = { turnId: "durable", startedAt: runtime.now() };
-  await a.agent.runTurn("never mind", "s", { ...options, stepScope: new Journal(records, runtime) });
-  // All but the last write was recorded when the worker died.
-  const last = [...records.keys()].findLast((name) => name.startsWith("append"));
-  records.delete(last ?? "");
+  // The worker dies before its last write, behind those of the input and of the reply.
+  store.failSave("s", { nth: 3 });
+  await rejectionOf(a.agent.runTurn("never mind", "s", { ...options, stepScope: new Journal(records, runtime) }));
+  records.delete([...records.keys()].findLast((name) => name.startsWith("append")) ?? "");
   await using c = await testAgent({ script: [], ...shared });
   const turn = await c.agent.runTurn("never mind", "s", { ...options, stepScope: new Journal(records, runtime) });
-  expect(turn).toMatchObject({ status: "completed", text: "lost" });
+  expect(turn).toMatchObject({ status: "completed", text: "said" });
   expect(turn.messages).toMatchObject([{ outcome: "not-started" }, { role: "user" }, { role: "assistant" }]);
   expect((await c.agent.usage("s"))?.session).toEqual({ inputTokens: 20, outputTokens: 2, totalTokens: 22 });
 });
