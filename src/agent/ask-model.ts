@@ -45,7 +45,7 @@ async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): 
     case "aborted":
       return takeAborted(run, call, turn);
     case "interrupted":
-      return takeInterrupted(run, call, turn);
+      return takeInterrupted(run, call, turn, { asked: result.sent !== undefined });
     case "ended":
       return withEnded(turn, result.ended);
     case "too-large":
@@ -56,7 +56,7 @@ async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): 
 /** A failed call that nobody retries; one that an interruption or abort met is theirs. */
 function broken(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): Promise<Turn> {
   if (run.signal.aborted) return takeAborted(run, call, turn);
-  if (run.control.interrupted) return takeInterrupted(run, call, turn);
+  if (run.control.interrupted) return takeInterrupted(run, call, turn, { asked: true });
   return takeFailure(run, call, turn, error);
 }
 

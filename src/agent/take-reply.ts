@@ -81,9 +81,14 @@ export async function takeAborted(run: TurnRun, call: ModelCall, turn: Turn): Pr
 }
 
 /** The same for an interruption, which ends the round and not the turn (L4). */
-export async function takeInterrupted(run: TurnRun, call: ModelCall, turn: Turn): Promise<Turn> {
+export async function takeInterrupted(
+  run: TurnRun,
+  call: ModelCall,
+  turn: Turn,
+  { asked }: { readonly asked: boolean },
+): Promise<Turn> {
   const { reply, ...partial } = await storePartial(run, call, turn, "interrupted");
-  return withPartial(withInterruptedReply(turn, reply), partial);
+  return withPartial(asked || reply !== undefined ? withInterruptedReply(turn, reply) : turn, partial);
 }
 
 /** What came of a reply that is not whole, or the limit that keeps it out. */

@@ -35,7 +35,7 @@ export type Waiting = { readonly steering: number; readonly followUps: number; r
 
 /** The state of a turn: counters and the last round. What was said is in the session. */
 export type Turn = {
-  /** Replies taken. */
+  /** Replies taken, and model calls that somebody interrupted: what L1 counts. */
   readonly rounds: number;
   /** Batches of tools run. */
   readonly batches: number;
