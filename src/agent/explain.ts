@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, type Limits } from "../domain/limits.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { STAGE_KINDS, type StageKind } from "../domain/stage.js";
 import { toolHints } from "../domain/tool-hints.js";
+import type { BudgetLimits } from "../ports/budget.js";
 import type { ExplainedPart, ExplainedTool, Explanation } from "../ports/explanation.js";
 import type { AgentPorts } from "./agent-ports.js";
 import type { ToolEntry } from "./tool-table.js";
@@ -34,6 +35,7 @@ export function explain(wiring: Wiring, ports: AgentPorts): Explanation {
     lifecycles: (ports.lifecycles ?? []).map(partOf),
     commands: commands.list().map(({ id }) => id),
     limits: boundsOf(settings.limits),
+    ...(settings.budget === undefined ? undefined : { budget: withoutPrice(settings.budget.limits) }),
     notes: notesOf(wiring),
   };
   return { ...data, text: textOf(data) };
@@ -66,6 +68,10 @@ function hooksOf({ hooks }: Wiring): Explanation["hooks"] {
 
 function boundsOf(limits: Limits): Partial<Limits> {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY));
+}
+
+function withoutPrice({ price: _price, ...limits }: BudgetLimits): Omit<BudgetLimits, "price"> {
+  return limits;
 }
 
 function notesOf({ providers, settings, lister, compressors }: Wiring): readonly string[] {
@@ -102,9 +108,15 @@ function textOf(data: Omit<Explanation, "text">): string {
       ([stage, hooks]) => `  ${stage}: ${hooks.map((name) => safeLabel(name)).join(" > ")}`,
     ),
     `limits other than the defaults: ${changed.map((name) => `${name} ${limits[name]}`).join(", ") || "none"}`,
+    ...(data.budget === undefined ? [] : [`budget: ${boundsText(data.budget)}`]),
     ...data.notes.map((note) => `note: ${note}`),
   ];
   return lines.join("\n");
+}
+
+function boundsText(bounds: object): string {
+  const set = Object.entries(bounds).filter(([, value]) => value !== undefined);
+  return set.map(([name, value]) => `${name} ${String(value)}`).join(", ") || "none";
 }
 
 function toolLine({ name, source, executionMode, timeoutMs, hints, validated }: ExplainedTool): string {

@@ -3,7 +3,7 @@ export type Limits = {
   /** Batches of tools a turn may run; the model is asked at most once more (L1). */
   readonly maxToolRounds: number;
   readonly maxParallelTools: number;
-  /** Model calls of one round, retries by hooks included. */
+  /** Model calls of one round, retries by hooks included; what a turn mends by itself comes on top (C3). */
   readonly maxModelAttempts: number;
   /** Bytes of text of one tool result in UTF-8; more is cut at a code point with a note (U3). */
   readonly maxToolResultBytes: number;

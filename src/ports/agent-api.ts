@@ -82,6 +82,9 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   abort(reason?: string): void;
 }
 
+/** `signal` ends a compaction that takes too long; `turnTimeoutMs` does too. Nothing is written then. */
+export type CompactOptions = { readonly signal?: AbortSignal | undefined };
+
 /** What compacting a session came to. Counts are messages of a request. */
 export type CompactResult = {
   /** Where the conversation goes on: another session after `newThread` (S5). */
@@ -126,12 +129,12 @@ export interface AgentApi {
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
   /**
    * Asks the compressors to make the conversation smaller, under the session's lock; the first that does wins (C1). Rejects with
-   * `AgentError("session")` while a turn has the session or calls wait for a decision.
+   * `AgentError("session")` while a turn has the session or calls wait for a decision, with `runtime` after an abort.
    */
-  compact(sessionId: string): Promise<CompactResult>;
+  compact(sessionId: string, options?: CompactOptions): Promise<CompactResult>;
   /** How the agent is wired, as data and as text: adapters, hook order, tools as last listed, commands, limits (A4). Holds no key, prompt or message. */
   explain(): Explanation;
-  /** For turns that start from now on: another port, or another model name for the same port. */
+  /** For turns that start from now on: another port, which goes by its own model's name, or another model name for the same port. */
   setModel(model: ModelPort | string): void;
   /** The tools as listed now; each provider may take `storeTimeoutMs`. */
   tools(): Promise<readonly ToolDef[]>;

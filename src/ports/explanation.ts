@@ -1,6 +1,7 @@
 import type { Limits } from "../domain/limits.js";
 import type { StageKind } from "../domain/stage.js";
 import type { ToolHints } from "../domain/tool-hints.js";
+import type { BudgetLimits } from "./budget.js";
 
 /** A part of an agent: its own name, else the name of its class. */
 export type ExplainedPart = { readonly name: string };
@@ -41,6 +42,8 @@ export type Explanation = {
   readonly commands: readonly string[];
   /** Only those that bound something. */
   readonly limits: Partial<Limits>;
+  /** Of the budget in the configuration, which others may draw from too. */
+  readonly budget?: Omit<BudgetLimits, "price">;
   /** What deserves a look. */
   readonly notes: readonly string[];
   /** All of it for a person to read; several lines. */

@@ -1,3 +1,4 @@
+import { createBudget } from "../../src/agent/budget.js";
 import { describe, expect, test } from "vitest";
 import { Agent } from "../../src/agent/agent.js";
 import { CommandError } from "../../src/domain/errors.js";
@@ -281,4 +282,14 @@ describe("hostile names", () => {
       "(unnamed)",
     ]);
   });
+});
+
+test("explain tells what the budget of the configuration allows, without its price (A4)", async () => {
+  const budget = createBudget({ maxCost: 2, maxModelCalls: 9, price: () => 1 });
+  await using t = await testAgent({ config: { budget } });
+  const { budget: told, text } = t.agent.explain();
+  expect([told, text.split("\n").find((line) => line.startsWith("budget"))]).toEqual([
+    { maxCost: 2, maxModelCalls: 9 },
+    "budget: maxCost 2, maxModelCalls 9",
+  ]);
 });

@@ -114,10 +114,10 @@ async function fork(args: CommandArgs, { agent, sessionId }: CommandContext): Pr
   return moved(copy, `Session ${copy} goes on as a copy of ${sessionId}.`);
 }
 
-async function compact({ agent, sessionId }: CommandContext): Promise<CommandOutcome> {
+async function compact({ agent, sessionId, signal }: CommandContext): Promise<CommandOutcome> {
   if (sessionId === undefined) return NO_SESSION;
   try {
-    const { sessionId: now, changed, before, after } = await agent.compact(sessionId);
+    const { sessionId: now, changed, before, after } = await agent.compact(sessionId, { signal });
     if (!changed) return { type: "success", feedback: "Nothing was made smaller." };
     return moved(now, `The model is sent ${after} messages in place of ${before}; all of them stay stored.`);
   } catch (error) {
