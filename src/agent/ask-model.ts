@@ -31,7 +31,7 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
       result.type === "exceeded"
         ? await takeExceeded(run, call, counted, { kind: "budget-exceeded", limit: result.limit, cause: error })
         : await take(run, call, counted, result);
-    if (run.hasRoundCallbacks) await run.settle("request");
+    if (run.callbacks.waiting) await run.callbacks.settle("request");
     return taken;
   }
 }

@@ -1,14 +1,14 @@
-import { AgentError, Defect, errorCategory } from "../domain/errors.js";
+import { type AgentError, Defect, errorCategory } from "../domain/errors.js";
 import type { TurnSummary } from "../domain/event.js";
-import { textOf } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { orderResults } from "../domain/transcript.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
-import { begin, type Exceeded, type Turn } from "../domain/turn.js";
+import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
-import { abortedByHook, asAgentError } from "./as-agent-error.js";
+import { asAgentError } from "./as-agent-error.js";
 import type { EndStep } from "../domain/next-step.js";
+import { resultOf } from "./result-of.js";
 import { salvage } from "./salvage.js";
+import { expiredError, failureOf } from "./turn-failure.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Saves what is left, tells the hooks, and publishes the one terminal event. */
@@ -58,18 +58,13 @@ function expiredOr(run: TurnRun, error: unknown): AgentError {
   return run.control.expired === undefined ? asAgentError(error) : expiredError(run, error);
 }
 
-/** What a turn fails with whose time is up; `cause` is what failed with it. */
-export function expiredError({ control }: TurnRun, cause?: unknown): AgentError {
-  return exceededError({ kind: "budget-exceeded", limit: control.expired ?? "", cause });
-}
-
 /** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */
 export async function stopUnstarted(run: TurnRun, reason: string, entered: number): Promise<TurnResult> {
   run.bus.endUnstarted();
   const { abortReason } = run.control;
   const status = abortReason === undefined ? "stopped" : "aborted";
   const result = resultOf(run, begin(), status, abortReason ?? reason);
-  await run.settleRest();
+  await run.callbacks.settleAll();
   await afterTurn(run, result, entered);
   return result;
 }
@@ -77,7 +72,7 @@ export async function stopUnstarted(run: TurnRun, reason: string, entered: numbe
 /** A turn whose `beforeTurn` said abort: error hooks run, nothing is published (T2). */
 export async function refuseTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
   run.bus.endUnstarted();
-  await run.settleRest();
+  await run.callbacks.settleAll();
   await turnError(run, error, entered);
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
@@ -95,34 +90,6 @@ async function failTurn(run: TurnRun, error: AgentError, entered: number): Promi
   await turnError(run, error, entered);
   run.bus.publish("turnFailed", { category: errorCategory(error) });
   throw run.defect ?? error;
-}
-
-function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
-  const { maxToolRounds } = run.wiring.settings.limits;
-  const { failed, hookAborted, expired, exceeded } = turn.endings;
-  switch (step.why) {
-    case "tool-loop-exceeded":
-      return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`);
-    case "hook-aborted":
-      return abortedByHook(hookAborted?.reason ?? "a hook aborted the turn", hookAborted?.error);
-    case "exceeded":
-      return exceededError(expired ?? exceeded);
-    case "failed":
-      // Time is up only where nothing had failed: what fails later fails because of it, a write that was given up included.
-      if (run.control.expired !== undefined) return expiredError(run, failed?.error);
-      return failed?.error instanceof AgentError
-        ? failed.error
-        : new AgentError("session", "a write failed", { cause: failed?.error });
-    default:
-      return unreachable(step.why);
-  }
-}
-
-/** What a turn fails with that may not use more. */
-function exceededError(exceeded: Exceeded | undefined): AgentError {
-  const { kind = "budget-exceeded", limit = "", cause } = exceeded ?? {};
-  const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : `${limit} is used up`;
-  return new AgentError(kind, text, { limit, cause });
 }
 
 function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
@@ -193,37 +160,4 @@ function summaryOf(result: TurnResult): TurnSummary {
     toolCalls: result.exchanges.length,
     deferred: result.deferred.map((call) => call.callId),
   });
-}
-
-/** All that the turn did; lists are the reader's own. */
-export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReason: string | undefined): TurnResult {
-  const { resumedReply } = run;
-  // The order of results that answer an older reply is known from that reply.
-  const messages =
-    resumedReply === undefined ? orderResults(run.added) : orderResults([resumedReply, ...run.added]).slice(1);
-  const message = run.assistantMessage;
-  return {
-    status,
-    turnId: run.turnId,
-    ...(message === undefined ? undefined : { message }),
-    text: message === undefined ? "" : textOf(message),
-    messages,
-    toolResults: messages.filter((added) => added.role === "tool"),
-    exchanges: inSourceOrder(run, messages),
-    usage: turn.usage,
-    rounds: turn.rounds,
-    deferred: run.deferred.slice(),
-    undelivered: [...run.undelivered, ...run.control.inbox.close().map(run.stamp)],
-    finalSessionId: run.sessionId,
-    ...(stopReason === undefined ? undefined : { stopReason }),
-  };
-}
-
-function inSourceOrder(run: TurnRun, messages: TurnResult["messages"]): TurnResult["exchanges"] {
-  if (run.exchanges.length < 2) return run.exchanges.slice();
-  const replies = new Map(messages.map((message, index) => [message.id, index]));
-  const place = (id: string): number => replies.get(id.slice(0, id.lastIndexOf("."))) ?? 0;
-  return [...run.exchanges].sort(
-    (a, b) => place(a.executionId) - place(b.executionId) || a.sourceOrder - b.sourceOrder,
-  );
 }

@@ -17,7 +17,7 @@ export async function nextContext(
   mended: Mended,
 ): Promise<RoundContext | undefined> {
   const retry = await askRetry(run, failure, attempt);
-  await run.settle("request");
+  await run.callbacks.settle("request");
   if (run.signal.aborted || run.control.interrupted) return undefined;
   if (retry !== undefined) return retry.compress ? ((await compressed(run, sent, attempt)) ?? sent) : sent;
   const { kind, toolName } = failure.error;

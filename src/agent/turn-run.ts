@@ -16,10 +16,11 @@ import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { CallPath } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
-import { isThenable, type EventBus } from "./observers.js";
+import type { EventBus } from "./observers.js";
 import { type OutputMeter, outputMeter } from "./output-meter.js";
 import { NOTHING_RESUMED, type ResumedCall } from "./resumed-call.js";
 import type { Writer } from "./session-writer.js";
+import { SettledCallbacks } from "./settled-callbacks.js";
 import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
 import { knownTool, type ToolTable } from "./tool-table.js";
@@ -56,6 +57,7 @@ export class TurnRun implements HookTurn {
   readonly signal: AbortSignal;
   readonly sessions: TurnSessions | undefined;
   readonly stages: Stages;
+  readonly callbacks: SettledCallbacks;
   readonly budget: TurnBudget;
   readonly output: OutputMeter | undefined;
   /** Tools that the provider refused (C3). */
@@ -92,8 +94,6 @@ export class TurnRun implements HookTurn {
   writer!: Writer;
   readonly #caller: CallPath | undefined;
   #messageNumber = 0;
-  readonly #settledRound: (() => Awaitable<void>)[] = [];
-  readonly #settledRequest: (() => Awaitable<void>)[] = [];
 
   constructor(start: TurnStart) {
     this.wiring = start.wiring;
@@ -109,6 +109,7 @@ export class TurnRun implements HookTurn {
     this.output = outputMeter(start.wiring.settings.limits);
     this.#caller = start.caller;
     this.stages = new Stages(start.wiring.hooks, this);
+    this.callbacks = new SettledCallbacks(this.scope, this.stages, this.hookTimeoutMs);
   }
 
   /** The way to a tool of this turn. */
@@ -202,37 +203,6 @@ export class TurnRun implements HookTurn {
   }
 
   onSettled(kind: StageKind, fn: () => Awaitable<void>): void {
-    (kind === "beforeModel" ? this.#settledRequest : this.#settledRound).push(fn);
-  }
-
-  /** Runs what hooks left for the end of a request or round, the last one first; a throw is secondary. */
-  settle(what: "request" | "round"): Promise<void> | undefined {
-    const list = what === "request" ? this.#settledRequest : this.#settledRound;
-    return list.length === 0 ? undefined : this.#settleAll(list);
-  }
-
-  /** Whether hooks left anything for the end of the request or round. */
-  get hasRoundCallbacks(): boolean {
-    return this.#settledRound.length > 0 || this.#settledRequest.length > 0;
-  }
-
-  /** The same for everything that is left when the turn ends. */
-  async settleRest(): Promise<void> {
-    await this.settle("request");
-    await this.settle("round");
-  }
-
-  async #settleAll(list: (() => Awaitable<void>)[]): Promise<void> {
-    while (list.length > 0) {
-      const fn = list.pop() as () => Awaitable<void>;
-      try {
-        const answer = fn();
-        if (!isThenable(answer)) continue;
-        const outcome = await this.scope.bounded(() => answer, this.hookTimeoutMs);
-        if (!outcome.ok) this.stages.secondary("settled", outcome.error);
-      } catch (error) {
-        this.stages.secondary("settled", error);
-      }
-    }
+    this.callbacks.add(kind === "beforeModel" ? "request" : "round", fn);
   }
 }
