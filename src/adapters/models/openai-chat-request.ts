@@ -1,9 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { JsonObject } from "../../domain/json.js";
 import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
-import type { ToolDef } from "../../domain/tool.js";
 import type { ChatRequest } from "../../ports/model.js";
 import { type EncodingContext, encodeMessages, type WireObject } from "./openai-chat-messages.js";
 import type { WireNames } from "./wire-names.js";
+import { isStrict, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -46,11 +46,6 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
   };
 }
 
-/** The tools in the order in which they are sent; one whose schema cannot describe an object is left out. */
-export function sendableTools(tools: readonly ToolDef[]): readonly ToolDef[] {
-  return tools.filter(({ inputSchema }) => objectSchema(inputSchema) !== undefined);
-}
-
 function toolFields(request: ChatRequest, names: WireNames): WireObject {
   const tools = sendableTools(request.tools);
   if (tools.length === 0) return {};
@@ -61,7 +56,7 @@ function toolFields(request: ChatRequest, names: WireNames): WireObject {
       function: {
         name: names.toWire(tool.name),
         description: tool.description,
-        parameters: objectSchema(tool.inputSchema),
+        parameters: tool.inputSchema,
       },
     })),
     tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, names),
@@ -73,30 +68,6 @@ function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
   return typeof choice === "string" ? choice : { type: "function", function: { name: names.toWire(choice.tool) } };
 }
 
-/** A schema providers take for the parameters of a function: its type is "object", and it lists its properties. */
-function objectSchema(schema: unknown): JsonObject | undefined {
-  if (!isJsonObject(schema)) return { type: "object", properties: {} };
-  const type = schema["type"];
-  const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
-  if (!isObject) return undefined;
-  const known = type === "object" && Object.hasOwn(schema, "properties");
-  return known ? schema : { properties: {}, ...schema, type: "object" };
-}
-
 function responseFormat(schema: JsonObject): WireObject {
   return { type: "json_schema", json_schema: { name: "response", schema, strict: isStrict(schema) } };
-}
-
-/** True where providers can enforce a schema to the letter: every object is closed and requires all its properties. */
-function isStrict(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isJsonObject(schema)) return true;
-  const properties = schema["properties"];
-  if (isJsonObject(properties)) {
-    const required = schema["required"];
-    const all = Array.isArray(required) && Object.keys(properties).every((key) => required.includes(key));
-    if (schema["additionalProperties"] !== false || !all) return false;
-    if (!Object.values(properties).every(isStrict)) return false;
-  }
-  return Object.entries(schema).every(([key, value]) => key === "properties" || isStrict(value));
 }

@@ -4,10 +4,11 @@ import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { callModel, type CallLimits, type ModelCall, prepared } from "./call-model.js";
-import { type BodyContext, CHAT_EFFORTS, chatBody, sendableTools } from "./openai-chat-request.js";
+import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
 
 export type { ApiKey } from "./endpoint.js";
 export type { CallLimits } from "./call-model.js";

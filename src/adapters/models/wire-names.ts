@@ -1,3 +1,5 @@
+import { shortHash } from "./short-hash.js";
+
 const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
 const ALLOWED_AS_WORD = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 
@@ -36,14 +38,7 @@ export class WireNames {
 
   #accepted(name: string, salt: number): string {
     const readable = name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 50);
-    const wire = `${readable === "" ? "unnamed" : readable}_${hash(name, salt)}`;
+    const wire = `${readable === "" ? "unnamed" : readable}_${shortHash(name, salt)}`;
     return this.#allowed.test(wire) ? wire : `_${wire}`;
   }
-}
-
-/** FNV-1a over UTF-16 units, in hexadecimal. */
-function hash(text: string, salt: number): string {
-  let value = 0x811c9dc5 ^ salt;
-  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return (value >>> 0).toString(16).padStart(8, "0");
 }
