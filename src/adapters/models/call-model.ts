@@ -3,6 +3,7 @@ import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../ports/model.js";
+import type { CallLimits } from "./call-limits.js";
 import type { Endpoint } from "./endpoint.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
@@ -23,16 +24,6 @@ export type ReplyDecoder = BodySink & {
   ending(): void;
   /** Emits the finish, or fails where the reply is not whole. */
   end(): void;
-};
-
-/** How long a model call may take, in milliseconds, and how much it may read. */
-export type CallLimits = {
-  /** Until the headers of the answer. */
-  readonly timeoutMs: number;
-  /** Between two pieces of the reply; comments and empty events are no pieces. */
-  readonly idleTimeoutMs: number;
-  readonly maxLineBytes: number;
-  readonly maxBodyBytes: number;
 };
 
 /** One model call over HTTP. `toolNames` are the names of the tools sent, as sent and in that order. */

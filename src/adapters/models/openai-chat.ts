@@ -3,7 +3,8 @@ import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callModel, type CallLimits, type ModelCall, prepared } from "./call-model.js";
+import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { callModel, type ModelCall, prepared } from "./call-model.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { encodeJson } from "./wire-json.js";
@@ -11,7 +12,7 @@ import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
 
 export type { ApiKey } from "./endpoint.js";
-export type { CallLimits } from "./call-model.js";
+export type { CallLimits } from "./call-limits.js";
 export { CHAT_EFFORTS } from "./openai-chat-request.js";
 
 /** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
@@ -41,13 +42,6 @@ export type OpenAiChatOptions = Partial<CallLimits> & {
   readonly streamUsage?: boolean | undefined;
 };
 
-const DEFAULT_LIMITS: CallLimits = Object.freeze({
-  timeoutMs: 300_000,
-  idleTimeoutMs: 300_000,
-  maxLineBytes: 16 * 1024 * 1024,
-  maxBodyBytes: 256 * 1024 * 1024,
-});
-
 const OPTION_NAMES = [
   "model",
   "baseUrl",
@@ -60,10 +54,7 @@ const OPTION_NAMES = [
   "echoReasoning",
   "maxTokensField",
   "streamUsage",
-  "timeoutMs",
-  "idleTimeoutMs",
-  "maxLineBytes",
-  "maxBodyBytes",
+  ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
 /**
@@ -89,12 +80,7 @@ export class OpenAiChatModel implements ModelPort {
     this.#endpoint = new Endpoint({ baseUrl, path: "/chat/completions", apiKey, headers, fetch });
     this.#provider = options.provider ?? "openai-chat";
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
-    this.#limits = {
-      timeoutMs: options.timeoutMs ?? DEFAULT_LIMITS.timeoutMs,
-      idleTimeoutMs: options.idleTimeoutMs ?? DEFAULT_LIMITS.idleTimeoutMs,
-      maxLineBytes: options.maxLineBytes ?? DEFAULT_LIMITS.maxLineBytes,
-      maxBodyBytes: options.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes,
-    };
+    this.#limits = callLimits(options);
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
