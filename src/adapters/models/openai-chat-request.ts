@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../domain/json.js";
 import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
 import type { ChatRequest } from "../../ports/model.js";
-import { type EncodingContext, encodeMessages, type WireObject } from "./openai-chat-messages.js";
+import { type ChatTranscriptContext, toProviderTranscript } from "./openai-chat-transcript.js";
+import type { WireObject } from "./openai-parts.js";
 import type { WireNames } from "./wire-names.js";
-import { isStrict, sendableTools } from "./wire-schema.js";
+import { isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -17,7 +18,7 @@ export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.fr
 });
 
 /** What the body of a request depends on beside the request. */
-export type BodyContext = EncodingContext & {
+export type BodyContext = ChatTranscriptContext & {
   readonly model: string;
   readonly efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
@@ -30,7 +31,7 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
   const effort = options.reasoningEffort;
   return {
     model: options.model ?? context.model,
-    messages: encodeMessages(request.messages, context),
+    messages: toProviderTranscript(request.messages, context),
     stream,
     stream_options: stream && context.streamUsage ? { include_usage: true } : undefined,
     ...toolFields(request, context.names),
@@ -59,13 +60,16 @@ function toolFields(request: ChatRequest, names: WireNames): WireObject {
         parameters: tool.inputSchema,
       },
     })),
-    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, names),
+    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, tools, names),
     parallel_tool_calls: parallelToolCalls,
   };
 }
 
-function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
-  return typeof choice === "string" ? choice : { type: "function", function: { name: names.toWire(choice.tool) } };
+/** A forced tool that is not sent cannot be called: providers refuse the whole request for it. */
+function encodeChoice(choice: ToolChoice, tools: readonly SendableTool[], names: WireNames): unknown {
+  if (typeof choice === "string") return choice;
+  const isSent = tools.some(({ name }) => name === choice.tool);
+  return isSent ? { type: "function", function: { name: names.toWire(choice.tool) } } : undefined;
 }
 
 function responseFormat(schema: JsonObject): WireObject {

@@ -8,7 +8,7 @@ import { ToolCallReader } from "./openai-chat-calls.js";
 import { replyText } from "./openai-chat-content.js";
 import { failureOf, finishReasonOf } from "./openai-chat-finish.js";
 import { ReasoningReader } from "./openai-chat-reasoning.js";
-import { chatUsage } from "./openai-chat-usage.js";
+import { openAiUsage } from "./openai-usage.js";
 import { complaintInStream, complaintOf } from "./provider-complaint.js";
 import { fieldOf, listField, objectField, textField } from "./wire-json.js";
 
@@ -135,7 +135,7 @@ export class ChatDecoder implements ReplyDecoder {
   }
 
   #takeUsage(value: unknown): void {
-    const usage = isJsonObject(value) ? chatUsage(value) : undefined;
+    const usage = isJsonObject(value) ? openAiUsage(value) : undefined;
     if (usage === undefined) return;
     const text = JSON.stringify(usage);
     // Some servers repeat the same numbers in every event.

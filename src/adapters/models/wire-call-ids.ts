@@ -1,15 +1,18 @@
 import { shortHash } from "./short-hash.js";
 
 /**
- * Ids of calls as a wire accepts them: of letters, digits, `_` and `-`, not longer than `longest` (at least 20). An id that fits goes as
- * it is where no call before it has it; any other gets a form of its own, the same in every request that begins alike.
+ * Ids of calls as a wire accepts them: not empty, not longer than `longest` (at least 20), and matching `allowed`, which letters,
+ * digits, `_` and `-` always do. An id that fits goes as it is where no call before it has it; any other gets a form of its own, the
+ * same in every request that begins alike.
  */
 export class WireCallIds {
   readonly #longest: number;
+  readonly #allowed: RegExp;
   readonly #taken = new Set<string>();
 
-  constructor(longest: number) {
+  constructor(longest: number, allowed = /^[a-zA-Z0-9_-]+$/) {
     this.#longest = longest;
+    this.#allowed = allowed;
   }
 
   /** The id for the next call, and for its result: each call has its own, whatever it was stored with. */
@@ -21,7 +24,7 @@ export class WireCallIds {
   }
 
   #fits(id: string): boolean {
-    return id.length <= this.#longest && /^[a-zA-Z0-9_-]+$/.test(id);
+    return id !== "" && id.length <= this.#longest && this.#allowed.test(id);
   }
 
   #form(id: string, salt: number): string {
