@@ -4,7 +4,7 @@ import type { ModelResponse } from "../../../src/domain/model.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
 import { StreamAccumulator } from "../../../src/domain/stream.js";
 import type { ToolDef } from "../../../src/domain/tool.js";
-import type { ChatRequest } from "../../../src/ports/model.js";
+import type { ChatRequest, ModelPort } from "../../../src/ports/model.js";
 import { OpenAiChatModel, type OpenAiChatOptions } from "../../../src/adapters/models/openai-chat.js";
 
 /** A user's question, as a request. */
@@ -42,7 +42,14 @@ export type Outcome = {
 };
 
 export async function streamed(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
-  const model = new OpenAiChatModel({ model: "m1", ...options });
+  return await streamedBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+}
+
+export async function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+  return await wholeBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+}
+
+export async function streamedBy(model: Required<ModelPort>, asked = request()): Promise<Outcome> {
   const chunks: StreamChunk[] = [];
   try {
     const response = await model.chatStreaming(asked, (chunk) => chunks.push(chunk));
@@ -53,9 +60,9 @@ export async function streamed(options: Partial<OpenAiChatOptions>, asked = requ
   }
 }
 
-export async function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+export async function wholeBy(model: ModelPort, asked = request()): Promise<Outcome> {
   try {
-    return describe(await new OpenAiChatModel({ model: "m1", ...options }).chat(asked));
+    return describe(await model.chat(asked));
   } catch (error) {
     return describeError(error);
   }
