@@ -1,4 +1,5 @@
 import type { Content, ContentSource } from "../../domain/content.js";
+import { fileSource, imageType } from "./file-source.js";
 import { encodeJson } from "./wire-json.js";
 
 /** A block of content as JSON of the messages wire. */
@@ -38,28 +39,18 @@ function note(what: string, mimeType: string, name = ""): WireBlock {
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** What base64 of each image type begins with: a type that does not fit its image makes the provider refuse the request. */
-const MAGIC: Readonly<Record<string, string>> = {
-  "/9j/": "image/jpeg",
-  iVBORw0KGgo: "image/png",
-  R0lGOD: "image/gif",
-  UklGR: "image/webp",
-};
-
 function imageBlock(source: ContentSource, mimeType: string): WireBlock | undefined {
-  const found = locate(source, mimeType);
+  const found = fileSource(source, mimeType);
   if (found === undefined) return undefined;
   if (found.url !== undefined) return { type: "image", source: { type: "url", url: found.url } };
-  const { base64 } = found;
-  const magic = Object.keys(MAGIC).find((head) => base64.startsWith(head));
-  const type = magic === undefined ? found.mimeType : MAGIC[magic];
-  if (type === undefined || !IMAGE_TYPES.includes(type)) return undefined;
-  return { type: "image", source: { type: "base64", media_type: type, data: base64 } };
+  const type = imageType(found);
+  if (!IMAGE_TYPES.includes(type)) return undefined;
+  return { type: "image", source: { type: "base64", media_type: type, data: found.base64 } };
 }
 
 function fileBlock(source: ContentSource, mimeType: string, name: string | undefined): WireBlock | undefined {
   if (mimeType.startsWith("image/")) return imageBlock(source, mimeType);
-  const found = locate(source, mimeType);
+  const found = fileSource(source, mimeType);
   if (found === undefined) return undefined;
   const title = name === undefined || name.trim() === "" ? undefined : { title: name.slice(0, 200) };
   if (found.mimeType === "application/pdf") {
@@ -86,24 +77,4 @@ function decodeText(base64: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-type Located =
-  | { readonly url: string; readonly mimeType: string; readonly base64?: undefined }
-  | { readonly base64: string; readonly mimeType: string; readonly url?: undefined };
-
-/** Where the bytes are; a data URL counts as the bytes it holds. Undefined where there are none the provider could get. */
-function locate(source: ContentSource, declared: string): Located | undefined {
-  const mimeType = declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if ("base64" in source) return withBytes(source.base64, mimeType);
-  const data = /^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(source.url.slice(0, 1000));
-  if (data !== null) return withBytes(source.url.slice(data[0].length), mimeType === "" ? (data[1] ?? "") : mimeType);
-  return /^https?:\/\/\S+$/i.test(source.url) && URL.canParse(source.url) ? { url: source.url, mimeType } : undefined;
-}
-
-function withBytes(text: unknown, mimeType: string): Located | undefined {
-  if (typeof text !== "string") return undefined;
-  const bare = text.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
-  if (bare.length % 4 === 1 || !/^[A-Za-z0-9+/]+$/.test(bare)) return undefined;
-  return { base64: bare + "=".repeat((4 - (bare.length % 4)) % 4), mimeType };
 }
