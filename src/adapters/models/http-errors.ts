@@ -92,6 +92,9 @@ function byStatus(status: number): Verdict {
   }
 }
 
+const BAD_REQUEST =
+  /invalid.?(?:request|argument|prompt|image|base64|encrypted)|bad.?request|not.?found|unprocessable|unsupported|image_(?:parse|too|file)|empty_image/i;
+
 /** Errors without a status: most come from a backend that failed in mid-reply. */
 function byWords(words: string): Verdict {
   if (/rate.?limit|too many requests|resource.?exhausted|quota/i.test(words)) return { kind: "rate-limit" };
@@ -100,7 +103,6 @@ function byWords(words: string): Verdict {
   if (/time.?d?.?out|deadline/i.test(words)) return { kind: "timeout" };
   if (BAD_KEY.test(words) || /permission.?(?:denied|error)|unauthorized/i.test(words)) return { kind: "auth" };
   if (FILTERED.test(words)) return { kind: "content-filter" };
-  if (/invalid.?(?:request|argument)|bad.?request|not.?found|unprocessable/i.test(words))
-    return { kind: "invalid-request" };
+  if (BAD_REQUEST.test(words)) return { kind: "invalid-request" };
   return { kind: "server" };
 }

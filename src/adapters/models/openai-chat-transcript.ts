@@ -1,17 +1,10 @@
-import type { Content, ContentSource } from "../../domain/content.js";
+import type { Content } from "../../domain/content.js";
 import type { AssistantMessage, AssistantPart, Message, ToolCallPart, ToolMessage } from "../../domain/message.js";
+import { unreachable } from "../../domain/unreachable.js";
 import { legalTranscript } from "./legal-transcript.js";
 import { reasoningFields } from "./openai-chat-reasoning.js";
-import {
-  addressOf,
-  argumentsText,
-  flagged,
-  isOwn,
-  resultMedia,
-  resultText,
-  soundFormat,
-  type WireObject,
-} from "./openai-parts.js";
+import { type Media, mediaOf } from "./openai-media.js";
+import { argumentsText, flagged, isOwn, resultMedia, resultText, type WireObject } from "./openai-parts.js";
 import { WireCallIds } from "./wire-call-ids.js";
 import { objectField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
@@ -77,24 +70,23 @@ function encodeContent(content: readonly Content[]): string | readonly WireObjec
 }
 
 function encodePart(part: Content): WireObject | undefined {
-  switch (part.type) {
-    case "text":
-      return { type: "text", text: part.text };
-    case "image":
-      return { type: "image_url", image_url: { url: addressOf(part.source, part.mimeType) } };
-    case "file":
-      return encodeFile(part.source, part.mimeType, part.name);
-    default:
-      return undefined;
-  }
+  if (part.type === "text") return { type: "text", text: part.text };
+  return part.type === "image" || part.type === "file" ? encodeMedia(mediaOf(part)) : undefined;
 }
 
-function encodeFile(source: ContentSource, mimeType: string, name: string | undefined): WireObject {
-  const format = soundFormat(mimeType);
-  if (format !== undefined && "base64" in source) {
-    return { type: "input_audio", input_audio: { data: source.base64, format } };
+function encodeMedia(media: Media): WireObject {
+  switch (media.kind) {
+    case "image":
+      return { type: "image_url", image_url: { url: media.url } };
+    case "sound":
+      return { type: "input_audio", input_audio: { data: media.base64, format: media.format } };
+    case "file":
+      return { type: "file", file: { filename: media.name, file_data: media.url } };
+    case "none":
+      return { type: "text", text: media.note };
+    default:
+      return unreachable(media);
   }
-  return { type: "file", file: { filename: name ?? "file", file_data: addressOf(source, mimeType) } };
 }
 
 function callsOf(message: AssistantMessage): readonly ToolCallPart[] {

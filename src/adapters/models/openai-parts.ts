@@ -1,22 +1,10 @@
-import type { Content, ContentSource } from "../../domain/content.js";
+import type { Content } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, ToolCallPart, ToolMessage } from "../../domain/message.js";
 import { decodeJson, encodeJson } from "./wire-json.js";
 
 /** A message, an item or a part of one as JSON of a wire. */
 export type WireObject = { readonly [key: string]: unknown };
-
-/** The address of a file, or a data URL where its bytes are inline. */
-export function addressOf(source: ContentSource, mimeType: string): string {
-  return "url" in source ? source.url : `data:${mimeType};base64,${source.base64}`;
-}
-
-/** `wav` or `mp3` for sound in one of the two forms that OpenAI's wires take inline. */
-export function soundFormat(mimeType: string): "wav" | "mp3" | undefined {
-  const form = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(mimeType)?.[1];
-  if (form === undefined) return undefined;
-  return form === "wav" ? "wav" : "mp3";
-}
 
 /** Always the text of a JSON object: providers refuse a transcript with anything else, for good. */
 export function argumentsText(call: ToolCallPart): string {

@@ -41,17 +41,19 @@ export type Outcome = {
   readonly partialText?: string;
 };
 
-export async function streamed(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
-  return await streamedBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+export function streamed(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+  return streamedBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
 }
 
-export async function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
-  return await wholeBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+export function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+  return wholeBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
 }
 
-export async function streamedBy(model: Required<ModelPort>, asked = request()): Promise<Outcome> {
+/** What a streamed call of any model comes down to. */
+export async function streamedBy(model: ModelPort, asked = request()): Promise<Outcome> {
   const chunks: StreamChunk[] = [];
   try {
+    if (model.chatStreaming === undefined) throw new Error("the model does not stream");
     const response = await model.chatStreaming(asked, (chunk) => chunks.push(chunk));
     assertSame(response, chunks);
     return describe(response);
@@ -60,6 +62,7 @@ export async function streamedBy(model: Required<ModelPort>, asked = request()):
   }
 }
 
+/** What a call without streaming comes down to. */
 export async function wholeBy(model: ModelPort, asked = request()): Promise<Outcome> {
   try {
     return describe(await model.chat(asked));
