@@ -96,7 +96,7 @@ describe("a turn of an agent over the messages wire", () => {
       const model = new AnthropicModel({ model: "m1", baseUrl: server.baseUrl });
       const store = new SqliteSessionStore({ path: join(directory, "sessions.db") });
       await using t = await testAgent({ model, sessions: [store], tools: { f: toolOutcome.ok("ok") } });
-      await t.agent.runTurn(input, "s1");
+      await t.agent.runTurn(input, "s1", { turnId: `turn ${input}` });
       await store.close();
     }
     rmSync(directory, { recursive: true });
