@@ -15,7 +15,18 @@ const word = fc.oneof(
   fc.string({ maxLength: 8, unit: "binary" }),
 );
 const mimeType = fc.constantFrom("image/png", "image/JPEG", "image/bmp", "application/pdf", "text/csv; x=1", "", "x");
-const base64 = fc.constantFrom("", "iVBORw0KGgo=", "aGk", "aGk=", "a-_/", "no base64!", "/9j/4A==", "aGkgaGk=", "IAo=", "A");
+const base64 = fc.constantFrom(
+  "",
+  "iVBORw0KGgo=",
+  "aGk",
+  "aGk=",
+  "a-_/",
+  "no base64!",
+  "/9j/4A==",
+  "aGkgaGk=",
+  "IAo=",
+  "A",
+);
 const url = fc.constantFrom(
   "https://a.test/x.png",
   "http://a.test",
