@@ -5,6 +5,7 @@ import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../ports/model.js";
 import type { CallLimits } from "./call-limits.js";
 import type { Endpoint } from "./endpoint.js";
+import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
 import { readText } from "./read-text.js";
@@ -44,8 +45,6 @@ export type ModelCall = {
 const SETTLE_MS = 5_000;
 /** The same after the wire's own end marker, where only the end of the body is missing. */
 const DRAIN_MS = 100;
-const ERROR_BODY_MS = 2_000;
-const ERROR_BODY_BYTES = 64 * 1024;
 
 /**
  * Makes a model call. Rejects with `ModelError` only, promptly after an abort, with what had come as `partial`; no listener, timer or
@@ -127,17 +126,9 @@ async function readReply(
   return decoder;
 }
 
-/** The failure an error status stands for. A body that hangs, breaks or is too long never hides the status. */
+/** The failure an error status stands for. */
 async function refusal(response: Response, watch: RequestWatch): Promise<ModelFailure> {
-  let body = "";
-  watch.settle(ERROR_BODY_MS);
-  try {
-    await readText(response, watch, ERROR_BODY_BYTES, (text) => {
-      body += text;
-    });
-  } catch {
-    watch.check();
-  }
+  const body = await readErrorBody(response, watch);
   return httpFailure(response.status, response.headers, body, Date.now());
 }
 

@@ -119,7 +119,7 @@ function requestUrl({ baseUrl, path }: EndpointOptions): URL {
   if (!URL.canParse(baseUrl)) throw new CompositionError("invalid-config", "baseUrl is not a URL");
   const url = new URL(baseUrl);
   if (!/^https?:$/.test(url.protocol)) throw new CompositionError("invalid-config", "baseUrl is not an http address");
-  const base = url.pathname.replace(/\/+$/, "");
+  const base = path === "" ? url.pathname : url.pathname.replace(/\/+$/, "");
   url.pathname = base.endsWith(path) ? base : base + path;
   url.hash = "";
   return url;
