@@ -1,16 +1,17 @@
 import type { Content } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
-import type { AssistantMessage, ToolCallPart, ToolMessage } from "../../domain/message.js";
+import type { AssistantMessage, ToolMessage } from "../../domain/message.js";
 import { decodeJson, encodeJson } from "./wire-json.js";
 
 /** A message, an item or a part of one as JSON of a wire. */
 export type WireObject = { readonly [key: string]: unknown };
 
-/** Always the text of a JSON object: providers refuse a transcript with anything else, for good. */
-export function argumentsText(call: ToolCallPart): string {
-  if (call.raw !== undefined && isJsonObject(decodeJson(call.raw))) return call.raw;
-  const args: unknown = typeof call.arguments === "string" ? decodeJson(call.arguments) : call.arguments;
-  return isJsonObject(args) ? encodeJson(args) : "{}";
+/** Always the text of a JSON object, whatever is stored: providers refuse a transcript with anything else, for good. */
+export function argumentsText(call: { readonly raw?: unknown; readonly arguments: unknown }): string {
+  const { raw, arguments: args } = call;
+  if (typeof raw === "string" && isJsonObject(decodeJson(raw))) return raw;
+  const value = typeof args === "string" ? decodeJson(args) : args;
+  return isJsonObject(value) ? encodeJson(value) : "{}";
 }
 
 /** What a result says in words: its texts, or its structure where it has no content. */
