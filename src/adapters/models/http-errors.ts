@@ -2,7 +2,7 @@ import type { ModelErrorKind } from "../../domain/errors.js";
 import { ModelFailure } from "./model-failure.js";
 import { type Complaint, complaintOf, plainText } from "./provider-complaint.js";
 import { retryAfterMs, retryAfterOf, retryInfoMs } from "./retry-after.js";
-import { decodeJson } from "./wire-json.js";
+import { decodeJson, textField } from "./wire-json.js";
 
 /** The failure that an answer with an error status stands for. `body` may be cut; `now` is epoch milliseconds, for dates to wait for. */
 export function httpFailure(status: number, headers: Headers, body: string, now: number): ModelFailure {
@@ -13,7 +13,7 @@ export function httpFailure(status: number, headers: Headers, body: string, now:
     status,
     quote: complaint.message,
     about: about ?? body,
-    requestId: requestIdOf(headers),
+    requestId: requestIdOf(headers) ?? textField(about, "request_id"),
     retryAfterMs: retryAfterMs(headers, now) ?? waitOf(verdict, complaint, about),
     retryable: verdict.retryable,
   });
@@ -26,6 +26,7 @@ export function streamFailure(complaint: Complaint, about: unknown): ModelFailur
     status: complaint.status,
     quote: complaint.message,
     about,
+    requestId: textField(about, "request_id"),
     retryAfterMs: waitOf(verdict, complaint, about),
     retryable: verdict.retryable,
   });
