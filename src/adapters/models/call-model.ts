@@ -9,6 +9,7 @@ import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
 import { readText } from "./read-text.js";
+import { ownResponse, withOwnName } from "./own-names.js";
 import { type BodySink, ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
 import { type FailedCall, toModelError } from "./to-model-error.js";
@@ -65,7 +66,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     headers = response.headers;
     if (!response.ok) throw await refusal(response, watch);
     const decoder = await readReply(call, response, watch, accumulator);
-    return finished(call, accumulator, decoder.model);
+    return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
   } catch (error) {
     throw failureOf(error, call, () => ({ ...call, secrets, headers, soFar: accumulator.partial() }));
   } finally {
@@ -130,19 +131,4 @@ async function readReply(
 async function refusal(response: Response, watch: RequestWatch): Promise<ModelFailure> {
   const body = await readErrorBody(response, watch);
   return httpFailure(response.status, response.headers, body, Date.now());
-}
-
-function withOwnName(chunk: StreamChunk, names: WireNames): StreamChunk {
-  if (chunk.type !== "toolCallDelta" || chunk.name === undefined) return chunk;
-  const name = names.fromWire(chunk.name);
-  return name === chunk.name ? chunk : { ...chunk, name };
-}
-
-function finished(call: ModelCall, accumulator: StreamAccumulator, model: string | undefined): ModelResponse {
-  const response = accumulator.toResponse({ malformed: "mark" });
-  // A name that was streamed in pieces could not be recognised before.
-  const parts = response.parts.map((part) =>
-    part.type === "toolCall" ? { ...part, name: call.names.fromWire(part.name) } : part,
-  );
-  return { ...response, parts, provider: call.provider, ...(model === undefined ? undefined : { model }) };
 }

@@ -73,8 +73,10 @@ export class RequestWatch {
   /** Settles like `work`, or rejects as soon as the request must end, whether `work` heeds the signal or not. */
   guard<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.onStop(() => reject(this.#failure));
-      if (!this.#stopped) work().then(resolve, reject);
+      const stop = (): void => reject(this.#failure);
+      const settled = (): unknown => this.#onStop.delete(stop);
+      this.onStop(stop);
+      if (!this.#stopped) work().then(resolve, reject).finally(settled);
     });
   }
 
