@@ -21,6 +21,7 @@ export const entries: readonly Entry[] = [
   entry("testkit", "src/testkit/index.ts"),
   entry("tools", "src/adapters/tools/index.ts"),
   adapter("models/openai-chat"),
+  adapter("models/anthropic"),
   adapter("models/gemini"),
   adapter("models/offline-demo"),
   adapter("tools/noop"),
