@@ -72,21 +72,26 @@ function goneTools(messages: readonly WireMessage[]): readonly WireTool[] {
  * The schema of an object without `oneOf`, `anyOf` and `allOf` on top, which the provider refuses there: their properties are offered
  * together, and those stay required that every alternative requires. It allows more than the tool does; whoever validates has the whole.
  */
-function withoutUnionOnTop(schema: JsonObject): JsonObject {
+function withoutUnionOnTop(schema: JsonObject, depth = 0): JsonObject {
   const { oneOf, anyOf, allOf, ...rest } = schema;
   if (oneOf === undefined && anyOf === undefined && allOf === undefined) return schema;
-  const every = objects(allOf);
-  const unions = [objects(oneOf), objects(anyOf)].filter((branches) => branches.length > 0);
-  const inner = [...every, ...unions.flat()].map(withoutUnionOnTop);
-  const demanded = [
-    ...requiredOf(rest),
-    ...every.map(withoutUnionOnTop).flatMap(requiredOf),
-    ...unions.flatMap((branches) => common(branches.map(withoutUnionOnTop).map(requiredOf))),
-  ];
-  const properties = Object.assign({}, ...[...inner.toReversed(), rest].map(propertiesOf)) as JsonObject;
-  const required = [...new Set(demanded)];
-  return { ...rest, type: "object", properties, ...(required.length === 0 ? undefined : { required }) };
+  const flat = (list: Json | undefined): readonly JsonObject[] =>
+    depth > DEEPEST ? [] : objects(list).map((branch) => withoutUnionOnTop(branch, depth + 1));
+  const every = flat(allOf);
+  const unions = [flat(oneOf), flat(anyOf)];
+  const properties = [...unions.flat(), ...every, rest].map(propertiesOf);
+  const required = [rest, ...every].map(requiredOf).concat(unions.map((branches) => common(branches.map(requiredOf))));
+  const demanded = [...new Set(required.flat())];
+  return {
+    ...rest,
+    type: "object",
+    properties: Object.assign({}, ...properties) as JsonObject,
+    ...(demanded.length === 0 ? undefined : { required: demanded }),
+  };
 }
+
+/** Unions in unions are looked into this deep. */
+const DEEPEST = 32;
 
 function objects(list: Json | undefined): readonly JsonObject[] {
   return Array.isArray(list) ? (list as readonly Json[]).filter(isJsonObject) : [];

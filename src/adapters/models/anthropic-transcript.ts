@@ -12,6 +12,7 @@ import { contentBlocks, textBlock, type WireBlock } from "./anthropic-content.js
 import { ServerBlocks } from "./anthropic-server-blocks.js";
 import { legalTranscript } from "./legal-transcript.js";
 import { WireCallIds } from "./wire-call-ids.js";
+import { losslessJson } from "./lossless-json.js";
 import { decodeJson, encodeJson } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -104,8 +105,8 @@ class Turns {
 
   #push(role: "user" | "assistant", blocks: readonly WireBlock[]): void {
     const last = this.#turns.at(-1);
-    if (last?.role === role) last.content.push(...blocks);
-    else this.#turns.push({ role, content: [...blocks] });
+    if (last?.role !== role) this.#turns.push({ role, content: [...blocks] });
+    else for (const block of blocks) last.content.push(block);
   }
 
   #flush(): void {
@@ -183,7 +184,9 @@ function withoutReasoningAtEnd(blocks: readonly WireBlock[]): readonly WireBlock
 }
 
 /** Always an object: sessions of older versions hold text, and broken calls may hold anything. */
-function inputOf(call: ToolCallPart): JsonObject {
-  const args: unknown = typeof call.arguments === "string" ? decodeJson(call.arguments) : call.arguments;
+function inputOf({ raw, arguments: given }: ToolCallPart): JsonObject {
+  const kept = raw === undefined ? undefined : losslessJson(raw);
+  if (isJsonObject(kept)) return kept;
+  const args: unknown = typeof given === "string" ? decodeJson(given) : given;
   return isJsonObject(args) ? args : {};
 }

@@ -297,6 +297,34 @@ describe("results", () => {
   });
 });
 
+describe("calls", () => {
+  const inputOf = async (part: object): Promise<string> => {
+    await using server = await loopback(pieces([OK]));
+    let sent = "";
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      sent = String(init?.body);
+      return Promise.resolve(new Response(OK));
+    };
+    const model = new AnthropicModel({ model: "m1", baseUrl: server.baseUrl, fetch });
+    const messages = [user("go"), replied([{ ...calling("c1"), ...part } as AssistantPart]), answer("c1")];
+    await model.chat(request({ messages, tools: [tool("f")] }));
+    return /"input":(.*?)\}\]\},\{"role"/.exec(sent)?.[1] ?? sent;
+  };
+
+  it("go with all digits of numbers that no double holds", async () => {
+    const raw = '{"id":12345678901234567890,"n":[1.5,1e400],"s":"12345678901234567890"}';
+    expect(await inputOf({ raw, arguments: { id: 12345678901234567890 } })).toBe(raw);
+  });
+
+  it("F090: go with an object, whatever was stored", async () => {
+    expect(await inputOf({ arguments: {}, malformed: { raw: '{"cmd":"echo hi}', reason: "no JSON" } })).toBe("{}");
+    expect(await inputOf({ arguments: '{"a":1}' })).toBe('{"a":1}');
+    expect(await inputOf({ arguments: '{"cmd":"echo hi}' })).toBe("{}");
+    expect(await inputOf({ arguments: [1] })).toBe("{}");
+    expect(await inputOf({ raw: "[1]", arguments: { a: 2 } })).toBe('{"a":2}');
+  });
+});
+
 describe("tools", () => {
   const tools = [tool("f"), tool("g")];
   const choiceOf = async (options: ChatOptions): Promise<unknown> =>
@@ -392,6 +420,13 @@ describe("tools", () => {
         },
       },
     ]);
+  });
+
+  it("lose unions in unions at a cost that does not double with each", async () => {
+    let schema: object = { properties: { z: { type: "null" } } };
+    for (let depth = 0; depth < 30; depth++) schema = { anyOf: [schema], oneOf: [{}], allOf: [{}] };
+    const [only] = (await bodyOf({ tools: [tool("f", { type: "object", ...schema })] }))["tools"] as readonly object[];
+    expect(only).toMatchObject({ input_schema: { properties: { z: { type: "null" } } } });
   });
 });
 
