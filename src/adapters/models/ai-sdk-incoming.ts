@@ -1,0 +1,196 @@
+import type { Content } from "../../domain/content.js";
+import type { Json, JsonObject } from "../../domain/json.js";
+import { isJsonObject } from "../../domain/json.js";
+import type { AssistantPart, Message } from "../../domain/message.js";
+import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
+import type { ChatRequest } from "../../ports/model.js";
+import { metadataOf, partData } from "./ai-sdk-metadata.js";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4ToolResultOutput,
+  SharedV4FileData,
+  SharedV4Warning,
+} from "./ai-sdk-types.js";
+import { decodeJson, encodeJson } from "./wire-json.js";
+
+/** A call of the AI SDK as a request of ours, and what of it has no place there. */
+export type IncomingCall = { readonly request: ChatRequest; readonly warnings: readonly SharedV4Warning[] };
+
+/** Decodes a call; what it holds that a model port does not know is named in a warning and left out. */
+export function incomingCall(options: LanguageModelV4CallOptions, signal: AbortSignal): IncomingCall {
+  const warnings: SharedV4Warning[] = [];
+  const unsupported = (feature: string): void => void warnings.push({ type: "unsupported", feature });
+  for (const key of ["topK", "presencePenalty", "frequencyPenalty", "headers"] as const) {
+    if (options[key] !== undefined) unsupported(key);
+  }
+  const { responseFormat, reasoning = "provider-default", providerOptions } = options;
+  if (responseFormat?.type === "json" && responseFormat.schema === undefined) unsupported("responseFormat");
+  const request: ChatRequest = {
+    messages: options.prompt.flatMap((message, at) => messagesOf(message, `m${at}`, unsupported)),
+    tools: (options.tools ?? []).flatMap((tool) => {
+      if (tool.type === "function") {
+        return [
+          { name: tool.name, description: tool.description ?? "", inputSchema: copy(tool.inputSchema) as JsonObject },
+        ];
+      }
+      unsupported(`provider-defined tool ${tool.id}`);
+      return [];
+    }),
+    options: {
+      maxOutputTokens: options.maxOutputTokens,
+      temperature: options.temperature,
+      topP: options.topP,
+      seed: options.seed,
+      stopSequences: options.stopSequences,
+      toolChoice: choiceOf(options.toolChoice),
+      reasoningEffort: EFFORTS[reasoning],
+      responseSchema:
+        responseFormat?.type === "json" && responseFormat.schema !== undefined
+          ? (copy(responseFormat.schema) as JsonObject)
+          : undefined,
+      providerOptions: objectOf(providerOptions?.["ennead"]),
+    },
+    signal,
+    sessionId: "ai-sdk",
+    turnId: "ai-sdk",
+    round: 0,
+  };
+  return { request, warnings };
+}
+
+const EFFORTS: Readonly<Record<NonNullable<LanguageModelV4CallOptions["reasoning"]>, ReasoningEffort | undefined>> = {
+  "provider-default": undefined,
+  none: "off",
+  minimal: "minimal",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "xhigh",
+  max: "maximum",
+};
+
+function choiceOf(choice: LanguageModelV4CallOptions["toolChoice"]): ToolChoice | undefined {
+  return choice?.type === "tool" ? { tool: choice.toolName } : choice?.type;
+}
+
+/** Plain JSON without fields that are undefined. */
+function copy(value: unknown): Json {
+  return (decodeJson(encodeJson(value)) ?? null) as Json;
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? (copy(value) as JsonObject) : undefined;
+}
+
+type Complain = (feature: string) => void;
+
+function messagesOf(message: LanguageModelV4Message, id: string, unsupported: Complain): readonly Message[] {
+  switch (message.role) {
+    case "system":
+      return [{ role: "system", id, at: 0, content: [{ type: "text", text: message.content }] }];
+    case "user":
+      return [{ role: "user", id, at: 0, content: message.content.flatMap((part) => contentOf(part, unsupported)) }];
+    case "assistant":
+      return [replyOf(message, id, unsupported)];
+    case "tool":
+      return message.content.flatMap((part, at): readonly Message[] => {
+        if (part.type !== "tool-result") return [];
+        const base = {
+          role: "tool",
+          id: `${id}.${at}`,
+          at: 0,
+          toolCallId: part.toolCallId,
+          toolName: part.toolName,
+        } as const;
+        return [{ ...base, ...resultOf(part.output, unsupported) }];
+      });
+    default:
+      return [];
+  }
+}
+
+type Incoming = { readonly type: "text"; readonly text: string } | FileLike;
+type FileLike = {
+  readonly type: "file";
+  readonly data: SharedV4FileData;
+  readonly mediaType: string;
+  readonly filename?: string;
+};
+
+function contentOf(part: Incoming, unsupported: Complain): readonly Content[] {
+  if (part.type === "text") return [{ type: "text", text: part.text }];
+  const { data, mediaType, filename } = part;
+  if (data.type === "reference") {
+    unsupported("file references");
+    return [];
+  }
+  const source = data.type === "url" ? { url: data.originalUrl ?? data.url.href } : { base64: base64Of(data) };
+  // A type may be left half open, as in `image/*`.
+  const mimeType = data.type === "text" && !mediaType.includes("/") ? "text/plain" : mediaType;
+  if (mimeType.split("/")[0] === "image") return [{ type: "image", source, mimeType }];
+  return [{ type: "file", source, mimeType, ...(filename === undefined ? undefined : { name: filename }) }];
+}
+
+function base64Of(data: Extract<SharedV4FileData, { type: "data" | "text" }>): string {
+  if (data.type === "data" && typeof data.data === "string") return data.data;
+  const bytes = data.type === "data" ? (data.data as Uint8Array) : new TextEncoder().encode(data.text);
+  let text = "";
+  // In pieces, since arguments of a function are limited.
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
+}
+
+function replyOf(
+  message: Extract<LanguageModelV4Message, { role: "assistant" }>,
+  id: string,
+  unsupported: Complain,
+): Message {
+  const parts: AssistantPart[] = [];
+  let provider: string | undefined;
+  for (const part of message.content) {
+    const known = metadataOf(part.providerOptions);
+    provider ??= known.provider;
+    if (part.type === "text") parts.push({ type: "text", text: part.text, ...partData(known) });
+    else if (part.type === "reasoning")
+      parts.push({ ...known.reasoning, type: "reasoning", text: part.text, ...partData(known) });
+    else if (part.type === "tool-call" && part.providerExecuted !== true) {
+      const input = objectOf(typeof part.input === "string" ? decodeJson(part.input) : part.input) ?? {};
+      parts.push({
+        type: "toolCall",
+        id: part.toolCallId,
+        name: part.toolName,
+        arguments: input,
+        ...known.call,
+        ...partData(known),
+      });
+    } else unsupported(`${part.type} in replies`);
+  }
+  // Without a name nobody knows whose signatures these are, and they carry none.
+  return { role: "assistant", id, at: 0, parts, provider: provider ?? "ai-sdk" };
+}
+
+type ResultFields = Pick<Extract<Message, { role: "tool" }>, "content" | "structured" | "isError" | "outcome">;
+
+function resultOf(output: LanguageModelV4ToolResultOutput, unsupported: Complain): ResultFields {
+  const failed = output.type === "error-text" || output.type === "error-json" || output.type === "execution-denied";
+  const base = { isError: failed, outcome: failed ? ("failed" as const) : ("completed" as const) };
+  const told = (text: string): ResultFields => ({ ...base, content: [{ type: "text", text }] });
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return told(output.value);
+    case "json":
+    case "error-json":
+      return { ...base, content: [], structured: copy(output.value) };
+    case "execution-denied":
+      return told(output.reason ?? "The tool call was denied.");
+    case "content":
+      return {
+        ...base,
+        content: output.value.flatMap((part) => (part.type === "custom" ? [] : contentOf(part, unsupported))),
+      };
+    default:
+      return told("");
+  }
+}
