@@ -1,7 +1,6 @@
 import type { ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest } from "../../ports/model.js";
 import { CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
-import type { WireObject } from "./openai-parts.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
 
@@ -20,7 +19,10 @@ export type ChatCompletionBodyOptions = {
  * The body of a streaming chat-completions request, always legal, for applications that send it themselves. Fields that are undefined
  * are not for sending. Pure.
  */
-export function chatCompletionBody(request: ChatRequest, options: ChatCompletionBodyOptions): WireObject {
+export function chatCompletionBody(
+  request: ChatRequest,
+  options: ChatCompletionBodyOptions,
+): Readonly<Record<string, unknown>> {
   return chatBody(request, true, {
     names: new WireNames(sendableTools(request.tools).map(({ name }) => name)),
     model: options.model,

@@ -2,9 +2,10 @@ import type { JsonObject } from "../../domain/json.js";
 import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
 import type { ChatRequest } from "../../ports/model.js";
 import { type ChatTranscriptContext, toProviderTranscript } from "./openai-chat-transcript.js";
+import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
 import type { WireNames } from "./wire-names.js";
-import { isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
+import { healedSchema, isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -23,6 +24,8 @@ export type BodyContext = ChatTranscriptContext & {
   readonly efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
   readonly streamUsage: boolean;
+  readonly cacheKey?: string | undefined;
+  readonly cache?: CacheLifetime | undefined;
 };
 
 /** The wire's request; fields that are undefined are not sent. `providerOptions` come last and replace what stands. */
@@ -31,7 +34,7 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
   const effort = options.reasoningEffort;
   return {
     model: options.model ?? context.model,
-    messages: toProviderTranscript(request.messages, context),
+    messages: withBreakpoints(toProviderTranscript(request.messages, context), context.cache),
     stream,
     stream_options: stream && context.streamUsage ? { include_usage: true } : undefined,
     ...toolFields(request, context.names),
@@ -43,6 +46,7 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
     reasoning_effort: effort === undefined ? undefined : context.efforts[effort],
     service_tier: options.serviceTier,
     response_format: options.responseSchema === undefined ? undefined : responseFormat(options.responseSchema),
+    prompt_cache_key: context.cacheKey,
     ...options.providerOptions,
   };
 }
@@ -72,6 +76,7 @@ function encodeChoice(choice: ToolChoice, tools: readonly SendableTool[], names:
   return isSent ? { type: "function", function: { name: names.toWire(choice.tool) } } : undefined;
 }
 
-function responseFormat(schema: JsonObject): WireObject {
+function responseFormat(responseSchema: JsonObject): WireObject {
+  const schema = healedSchema(responseSchema);
   return { type: "json_schema", json_schema: { name: "response", schema, strict: isStrict(schema) } };
 }

@@ -5,6 +5,7 @@ import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "..
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall, prepared } from "./call-model.js";
+import type { PromptCacheOptions } from "./openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { encodeJson } from "./wire-json.js";
@@ -13,34 +14,36 @@ import { sendableTools } from "./wire-schema.js";
 
 export type { ApiKey } from "./endpoint.js";
 export type { CallLimits } from "./call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
 export { CHAT_EFFORTS } from "./openai-chat-request.js";
 
 /** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
-export type OpenAiChatOptions = Partial<CallLimits> & {
-  readonly model: string;
-  /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
-  readonly baseUrl?: string | undefined;
-  /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
-  readonly apiKey?: ApiKey | undefined;
-  /** Added to every request; they replace the adapter's own headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
-  readonly provider?: string | undefined;
-  /** Tokens; only reported by `describe`. */
-  readonly contextWindow?: number | undefined;
-  /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
-  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
-  /**
-   * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
-   * it, or never for servers that refuse it.
-   */
-  readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
-  /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
-  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
-  /** Default true: a streamed reply is asked to end with its usage. */
-  readonly streamUsage?: boolean | undefined;
-};
+export type OpenAiChatOptions = Partial<CallLimits> &
+  PromptCacheOptions & {
+    readonly model: string;
+    /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
+    readonly baseUrl?: string | undefined;
+    /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
+    readonly apiKey?: ApiKey | undefined;
+    /** Added to every request; they replace the adapter's own headers. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly fetch?: typeof globalThis.fetch | undefined;
+    /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
+    readonly provider?: string | undefined;
+    /** Tokens; only reported by `describe`. */
+    readonly contextWindow?: number | undefined;
+    /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
+    readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
+    /**
+     * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
+     * it, or never for servers that refuse it.
+     */
+    readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
+    /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
+    readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
+    /** Default true: a streamed reply is asked to end with its usage. */
+    readonly streamUsage?: boolean | undefined;
+  };
 
 const OPTION_NAMES = [
   "model",
@@ -54,6 +57,8 @@ const OPTION_NAMES = [
   "echoReasoning",
   "maxTokensField",
   "streamUsage",
+  "promptCacheKey",
+  "cache",
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
@@ -122,6 +127,8 @@ export class OpenAiChatModel implements ModelPort {
       efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,
+      cacheKey: this.#options.promptCacheKey?.(request),
+      cache: this.#options.cache,
     };
     return {
       endpoint: this.#endpoint,

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../domain/json.js";
 import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
 import type { ChatRequest } from "../../ports/model.js";
+import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
 import { type ResponsesTranscriptContext, toProviderTranscript } from "./openai-responses-transcript.js";
 import type { WireNames } from "./wire-names.js";
@@ -23,6 +24,7 @@ export type ResponsesBodyContext = ResponsesTranscriptContext & {
   readonly efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly summary: "auto" | "concise" | "detailed" | undefined;
   readonly cacheKey: string | undefined;
+  readonly cache: CacheLifetime | undefined;
 };
 
 /** The wire's request; fields that are undefined are not sent. `providerOptions` come last and replace what stands. */
@@ -30,7 +32,7 @@ export function responsesBody(request: ChatRequest, stream: boolean, context: Re
   const { options } = request;
   return {
     model: options.model ?? context.model,
-    input: toProviderTranscript(request.messages, context),
+    input: withBreakpoints(toProviderTranscript(request.messages, context), context.cache),
     stream,
     store: false,
     include: context.replaysReasoning ? ["reasoning.encrypted_content"] : undefined,

@@ -5,6 +5,7 @@ import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "..
 import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall, prepared } from "./call-model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
+import type { PromptCacheOptions } from "./openai-cache.js";
 import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
 import { ResponsesDecoder } from "./openai-responses-stream.js";
 import { encodeJson } from "./wire-json.js";
@@ -13,31 +14,31 @@ import { sendableTools } from "./wire-schema.js";
 
 export type { ApiKey } from "./endpoint.js";
 export type { CallLimits } from "./call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
 export { RESPONSES_EFFORTS } from "./openai-responses-request.js";
 
 /** How to reach a server that speaks the OpenAI responses protocol. */
-export type OpenAiResponsesOptions = Partial<CallLimits> & {
-  readonly model: string;
-  /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
-  readonly baseUrl?: string | undefined;
-  /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
-  readonly apiKey?: ApiKey | undefined;
-  /** Added to every request; they replace the adapter's own headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Default `"openai-responses"`. Replies stored under another name do not get their reasoning back. */
-  readonly provider?: string | undefined;
-  /** Tokens; only reported by `describe`. */
-  readonly contextWindow?: number | undefined;
-  /** Words for efforts where the model's differ from `RESPONSES_EFFORTS`. */
-  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
-  /** Asks for a readable summary of the model's reasoning. Default: none, and the reasoning has no text. */
-  readonly reasoningSummary?: "auto" | "concise" | "detailed" | undefined;
-  /** Default true: encrypted reasoning is asked for and sent back. False saves one refused request a call where a model has none. */
-  readonly replayReasoning?: boolean | undefined;
-  /** The `prompt_cache_key` of a request, which brings requests that begin alike to the same cache. Default: none. */
-  readonly promptCacheKey?: ((request: ChatRequest) => string | undefined) | undefined;
-};
+export type OpenAiResponsesOptions = Partial<CallLimits> &
+  PromptCacheOptions & {
+    readonly model: string;
+    /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
+    readonly baseUrl?: string | undefined;
+    /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
+    readonly apiKey?: ApiKey | undefined;
+    /** Added to every request; they replace the adapter's own headers. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly fetch?: typeof globalThis.fetch | undefined;
+    /** Default `"openai-responses"`. Replies stored under another name do not get their reasoning back. */
+    readonly provider?: string | undefined;
+    /** Tokens; only reported by `describe`. */
+    readonly contextWindow?: number | undefined;
+    /** Words for efforts where the model's differ from `RESPONSES_EFFORTS`. */
+    readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
+    /** Asks for a readable summary of the model's reasoning. Default: none, and the reasoning has no text. */
+    readonly reasoningSummary?: "auto" | "concise" | "detailed" | undefined;
+    /** Default true: encrypted reasoning is asked for and sent back. False saves one refused request a call where a model has none. */
+    readonly replayReasoning?: boolean | undefined;
+  };
 
 const OPTION_NAMES = [
   "model",
@@ -51,6 +52,7 @@ const OPTION_NAMES = [
   "reasoningSummary",
   "replayReasoning",
   "promptCacheKey",
+  "cache",
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiResponsesOptions)[];
 
@@ -124,6 +126,7 @@ export class OpenAiResponsesModel implements ModelPort {
       efforts: { ...RESPONSES_EFFORTS, ...this.#options.efforts },
       summary: this.#options.reasoningSummary,
       cacheKey: this.#options.promptCacheKey?.(request),
+      cache: this.#options.cache,
     };
     return {
       endpoint: this.#endpoint,

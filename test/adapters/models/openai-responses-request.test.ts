@@ -125,6 +125,27 @@ describe("a request on the responses wire", () => {
     expect(await body({ responseSchema: SCHEMA })).toMatchObject({ text: { format: { strict: false } } });
   });
 
+  it("marks what the provider shall keep where that is asked for", async () => {
+    const mark = { prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" } };
+    const block = (text: string, extra = {}) => ({ type: "input_text", text, ...extra });
+    const messages: Message[] = [
+      { role: "system", content: [{ type: "text", text: "be brief" }], ...stamp },
+      user("first"),
+      user("second"),
+      reply([called("c1")]),
+      result("c1"),
+    ];
+    const items = await wire(messages, { cache: "12h" });
+    expect(items.map(({ content }) => content)).toEqual([
+      [block("be brief", mark)],
+      [block("first")],
+      [block("second", mark)],
+      undefined,
+      undefined,
+    ]);
+    expect(JSON.stringify(await wire(messages))).not.toContain("breakpoint");
+  });
+
   it("lets provider options replace what stands", async () => {
     const providerOptions = { store: true, truncation: "auto", reasoning: { effort: "high" } };
     expect(await body({ reasoningEffort: "low", providerOptions })).toMatchObject(providerOptions);
