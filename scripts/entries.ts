@@ -21,6 +21,8 @@ export const entries: readonly Entry[] = [
   entry("testkit", "src/testkit/index.ts"),
   entry("tools", "src/adapters/tools/index.ts"),
   adapter("models/openai-chat"),
+  adapter("models/openai-responses"),
+  adapter("models/raw-stream"),
   adapter("models/anthropic"),
   adapter("models/gemini"),
   adapter("models/offline-demo"),
