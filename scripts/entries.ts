@@ -25,6 +25,7 @@ export const entries: readonly Entry[] = [
   adapter("models/raw-stream"),
   adapter("models/anthropic"),
   adapter("models/gemini"),
+  adapter("models/ai-sdk"),
   adapter("models/offline-demo"),
   adapter("tools/noop"),
   adapter("sessions/memory"),
@@ -61,4 +62,5 @@ export const bundled: Readonly<Record<string, { readonly installed: boolean }>> 
 export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
+  "@ai-sdk/provider": ["src/adapters/models/ai-sdk-types.ts"],
 };

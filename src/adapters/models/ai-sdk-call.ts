@@ -7,7 +7,7 @@ import { AiSdkDecoder } from "./ai-sdk-chunks.js";
 import { aiSdkFailure, headersOf } from "./ai-sdk-errors.js";
 import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
 import type { CallLimits } from "./call-limits.js";
-import { prepared } from "./call-model.js";
+import { prepared } from "./prepared.js";
 import { RequestWatch } from "./request-watch.js";
 import { toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";

@@ -8,12 +8,15 @@ import type { Endpoint } from "./endpoint.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
+import { prepared } from "./prepared.js";
 import { readText } from "./read-text.js";
 import { ownResponse, withOwnName } from "./own-names.js";
 import { type BodySink, ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
 import { type FailedCall, toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";
+
+export { prepared } from "./prepared.js";
 
 /** Reads a provider's body into chunks; throws `ModelFailure`. */
 export type ReplyDecoder = BodySink & {
@@ -80,15 +83,6 @@ function failureOf(error: unknown, { provider }: ModelCall, about: () => FailedC
     return toModelError(error, about());
   } catch {
     return new ModelError("response-parse", "the reply could not be read", { provider });
-  }
-}
-
-/** What `prepare` makes of a request; whatever it throws, it fails as `request-build`. */
-export function prepared<T>(provider: string, prepare: () => T): T {
-  try {
-    return prepare();
-  } catch (error) {
-    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
   }
 }
 

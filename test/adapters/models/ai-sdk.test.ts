@@ -339,7 +339,11 @@ describe("a model of @ai-sdk/anthropic", () => {
       response.writeHead(200, stream ? SSE : JSON_TYPE).end(stream ? body : JSON.stringify(whole));
     });
     const once = await claude(server).chat(tools);
-    const streamed = await claude(server).chatStreaming(tools, () => undefined);
+    let input = "";
+    const streamed = await claude(server).chatStreaming(tools, (chunk) => {
+      if (chunk.type === "toolCallDelta") input += chunk.argumentsDelta ?? "";
+    });
+    expect(input).toBe('{"a":1}');
     expect(once).toEqual(streamed);
     expect(once.parts).toEqual(thought);
   });
