@@ -2,7 +2,8 @@ import { ModelError, type ModelErrorKind } from "../../domain/errors.js";
 import type { ModelPort } from "../../ports/model.js";
 import { checkOptions, decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
-import { ModelAttempts, modelErrorWith } from "./model-attempts.js";
+import { ModelAttempts } from "./model-attempts.js";
+import { modelErrorWith } from "./model-error-with.js";
 import type { AfterOutput } from "./retrying.js";
 
 /** When the next model is asked in the place of one that failed. */

@@ -1,9 +1,10 @@
-import { ModelError, type ModelErrorDetails } from "../../domain/errors.js";
+import { ModelError } from "../../domain/errors.js";
 import type { ModelResponse } from "../../domain/model.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import { addUsage, decodeUsage, mergeUsage, type Usage } from "../../domain/usage.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
 import { askModel } from "./decorated-model.js";
+import { modelErrorWith } from "./model-error-with.js";
 
 /**
  * Several attempts that are one model call to its consumer: what a failed attempt streamed is reset before the next begins, and what it
@@ -83,20 +84,3 @@ export class ModelAttempts {
 }
 
 type Attempt = { live: boolean; usage: Usage | undefined };
-
-/** The same error with other details and itself as the cause; the original is left as it is. */
-export function modelErrorWith(error: ModelError, details: ModelErrorDetails): ModelError {
-  return new ModelError(error.kind, textOfError(error), { ...detailsOf(error), cause: error, ...details });
-}
-
-/** All that a model error tells beside its kind and text. */
-export function detailsOf(error: ModelError): ModelErrorDetails {
-  const { status, retryAfterMs, provider, requestId, usage, partial, toolName, retryable } = error;
-  return { status, retryAfterMs, provider, requestId, usage, partial, toolName, retryable };
-}
-
-/** The text without the class and kind in front. */
-export function textOfError(error: ModelError): string {
-  const label = `ModelError(${error.kind}): `;
-  return error.message.startsWith(label) ? error.message.slice(label.length) : error.message;
-}

@@ -4,7 +4,7 @@ import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
 import { askModel, checkOptions, decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, HOLD, platformRuntime } from "./decorator-runtime.js";
-import { detailsOf, modelErrorWith } from "./model-attempts.js";
+import { detailsOf, modelErrorWith } from "./model-error-with.js";
 
 /** How long a model call may take, in milliseconds; what is absent is not limited. Usage chunks are no token. */
 export type TimeoutOptions = {
