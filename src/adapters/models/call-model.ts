@@ -16,8 +16,6 @@ import { RequestWatch } from "./request-watch.js";
 import { type FailedCall, toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";
 
-export { prepared } from "./prepared.js";
-
 /** Reads a provider's body into chunks; throws `ModelFailure`. */
 export type ReplyDecoder = BodySink & {
   /** The wire's end marker was read. */
