@@ -134,7 +134,7 @@ export class ResponsesOutput {
         return this.#emit({ type: "toolCallDelta", index: item.place, argumentsDelta: text });
       default: {
         if (kind === "refusal") this.isRefusal = true;
-        const data = textData(kind === "refusal", item.phase);
+        const data = item.phase === undefined ? undefined : { providerData: { phase: item.phase } };
         return this.#emit({ type: "textDelta", text, part: this.#partOf(item, at), ...data });
       }
     }
@@ -208,11 +208,6 @@ function indexOf(event: JsonObject): number | undefined {
 
 function partIndex(event: JsonObject): number {
   return Number(fieldOf(event, "content_index") ?? fieldOf(event, "summary_index") ?? 0);
-}
-
-function textData(refusal: boolean, phase: string | undefined): { readonly providerData?: JsonObject } {
-  if (!refusal && phase === undefined) return {};
-  return { providerData: { ...(phase === undefined ? undefined : { phase }), ...(refusal ? { refusal } : undefined) } };
 }
 
 /** What a later request must hold again: thoughts and compactions as they came, except for the state they were in. */

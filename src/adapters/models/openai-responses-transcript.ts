@@ -4,7 +4,7 @@ import { legalTranscript } from "./legal-transcript.js";
 import { argumentsText, flagged, isOwn, resultText, type WireObject } from "./openai-parts.js";
 import { inputContent } from "./openai-responses-content.js";
 import { WireCallIds } from "./wire-call-ids.js";
-import { fieldOf, listField, textField } from "./wire-json.js";
+import { listField, textField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
 /** What the encoding of messages depends on beside the messages. */
@@ -96,16 +96,9 @@ function phaseOf(part: AssistantPart): string | undefined {
 }
 
 function encodeText(parts: readonly TextPart[], own: boolean): WireObject | undefined {
-  const [first] = parts;
-  const phase = own && first !== undefined ? phaseOf(first) : undefined;
-  const content = parts
-    .filter(({ text }) => text.trim() !== "")
-    .map(({ text, providerData }) =>
-      own && fieldOf(providerData, "refusal") === true
-        ? { type: "refusal", refusal: text }
-        : { type: "output_text", text },
-    );
-  if (content.length === 0) return undefined;
+  const content = parts.map(({ text }) => text).join("");
+  if (content.trim() === "") return undefined;
+  const phase = own && parts[0] !== undefined ? phaseOf(parts[0]) : undefined;
   const isKnown = phase === "commentary" || phase === "final_answer";
   return { type: "message", role: "assistant", content, ...(isKnown ? { phase } : undefined) };
 }
