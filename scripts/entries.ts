@@ -26,6 +26,8 @@ export const entries: readonly Entry[] = [
   adapter("models/anthropic"),
   adapter("models/gemini"),
   adapter("models/ai-sdk"),
+  adapter("models/decorators"),
+  adapter("models/proxy"),
   adapter("models/offline-demo"),
   adapter("tools/noop"),
   adapter("sessions/memory"),

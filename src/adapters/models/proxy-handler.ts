@@ -2,6 +2,7 @@ import { CompositionError, ModelError, type ModelErrorKind } from "../../domain/
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
 import { checkOptions } from "./decorated-model.js";
+import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { PROXY_TYPE, toldError, type ToldError } from "./proxy-lines.js";
 import { decodeProxyRequest } from "./proxy-request.js";
 import { replyStream } from "./proxy-stream.js";
@@ -30,10 +31,14 @@ export type ProxyHandlerOptions = {
   readonly timeoutMs?: number | undefined;
   /** What may wait for a client that does not read, before its call is aborted. Default 16 MiB. */
   readonly maxUnreadBytes?: number | undefined;
+  /** How often a blank line is sent, so that no server in between takes a model that thinks for a dead connection. Default 15,000. */
+  readonly keepAliveMs?: number | undefined;
   /** Aborts every call, for a server that shuts down; clients get an error they may retry. */
   readonly signal?: AbortSignal | undefined;
   /** Told every failure of the model, of `authorize` and of `admit`, for the server's own log; must not throw. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
+  /** For `timeoutMs` and `keepAliveMs`. Default: the platform's clock and timers. */
+  readonly runtime?: DecoratorRuntime | undefined;
 };
 
 const OPTION_NAMES = [
@@ -44,8 +49,10 @@ const OPTION_NAMES = [
   "bodyTimeoutMs",
   "timeoutMs",
   "maxUnreadBytes",
+  "keepAliveMs",
   "signal",
   "onFailure",
+  "runtime",
 ] as const satisfies readonly (keyof ProxyHandlerOptions)[];
 
 /**
@@ -54,20 +61,21 @@ const OPTION_NAMES = [
  * options that make no sense.
  */
 export function proxyHandler(options: ProxyHandlerOptions): (request: Request) => Promise<Response> {
-  const numbers = { maxBodyBytes: 1, bodyTimeoutMs: 1, timeoutMs: 1, maxUnreadBytes: 1 };
+  const numbers = { maxBodyBytes: 1, bodyTimeoutMs: 1, timeoutMs: 1, maxUnreadBytes: 1, keepAliveMs: 1 };
   checkOptions("proxyHandler", options, OPTION_NAMES, numbers);
   if (typeof options.authorize !== "function") {
     throw new CompositionError("invalid-config", "proxyHandler needs a function authorize");
   }
   const { maxUnreadBytes = 16 * 1024 * 1024, timeoutMs = 900_000, signal, onFailure } = options;
-  const model = timeouts(options.model, { totalMs: timeoutMs });
+  const { keepAliveMs = 15_000, runtime = platformRuntime } = options;
+  const model = timeouts(options.model, { totalMs: timeoutMs, runtime });
 
   return async (http) => {
     if (!(await isAllowed(http, options))) return refusal(401, { kind: "auth", message: "not allowed" });
     try {
       const call = await admitted(http, options);
       const signals = signal === undefined ? [http.signal] : [http.signal, signal];
-      const body = replyStream({ ...call, model, signals, maxUnreadBytes, onFailure });
+      const body = replyStream({ ...call, model, signals, maxUnreadBytes, keepAliveMs, runtime, onFailure });
       return new Response(body, { headers: REPLY_HEADERS });
     } catch (error) {
       onFailure?.(error);

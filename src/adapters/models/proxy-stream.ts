@@ -3,6 +3,7 @@ import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
 import { askModel } from "./decorated-model.js";
+import type { DecoratorRuntime } from "./decorator-runtime.js";
 import { chunkLine, doneLine, errorLine, FIRST_LINE, toldError } from "./proxy-lines.js";
 
 /** A call to be answered line by line. */
@@ -13,6 +14,8 @@ export type ProxiedCall = {
   /** Each of them ends the call. */
   readonly signals: readonly AbortSignal[];
   readonly maxUnreadBytes: number;
+  readonly keepAliveMs: number;
+  readonly runtime: DecoratorRuntime;
   readonly onFailure: ((error: unknown) => void) | undefined;
 };
 
@@ -42,12 +45,21 @@ async function answer(call: ProxiedCall, lines: LineWriter, abort: AbortControll
     else signal.addEventListener("abort", stop);
   }
   lines.write(FIRST_LINE);
+  let cancelBeat = (): void => undefined;
+  const beat = (): void => {
+    cancelBeat = call.runtime.after(call.keepAliveMs, () => {
+      lines.write("");
+      beat();
+    });
+  };
+  beat();
   try {
     lines.write(await lastLine(call, lines, abort.signal));
   } catch (error) {
     lines.write(errorLine(toldError(error)));
     call.onFailure?.(error);
   } finally {
+    cancelBeat();
     for (const signal of call.signals) signal.removeEventListener("abort", stop);
     lines.close();
   }

@@ -4,8 +4,16 @@ import { describe, expect, it } from "vitest";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import { type ProxyHandlerOptions, proxyModel, type ProxyModelOptions } from "../../../src/adapters/models/proxy.js";
 import { Defect, ModelError } from "../../../src/domain/errors.js";
+import type { ModelResponse } from "../../../src/domain/model.js";
 import type { ModelPort } from "../../../src/ports/model.js";
-import { modelStep, ScriptedModel, stopResponse, textStream, toolDef } from "../../../src/testkit/index.js";
+import {
+  modelStep,
+  ScriptedModel,
+  stopResponse,
+  testRuntime,
+  textStream,
+  toolDef,
+} from "../../../src/testkit/index.js";
 import { fetchOf, request, user } from "./chat-outcome.js";
 import { broken, chat, STOP_CHUNK, stream, text, usage } from "./decorated-call.js";
 import { loopback } from "./loopback.js";
@@ -471,6 +479,16 @@ describe("a client of a proxy", () => {
     await using alive = await writes('{"type":"textDelta","text":"x"}\n', 50, 'done {"reason":"stop"}\n');
     const { response } = await stream(proxyModel({ proxyUrl: alive.baseUrl, idleTimeoutMs: 500 }));
     expect(response).toEqual(stopResponse("x".repeat(13)));
+  });
+
+  it("hears blank lines while the model thinks, and no more once it has answered", async () => {
+    const runtime = testRuntime();
+    const reply = Promise.withResolvers<ModelResponse>();
+    const response = await handlerOf({ chat: () => reply.promise }, { runtime, keepAliveMs: 100 })(post(bodyOf()));
+    await runtime.advance(350);
+    reply.resolve(stopResponse("ok"));
+    expect(await response.text()).toMatch(/^ennead-model 1\n\n\n\n\{.*\}\n\{.*\}\ndone \{.*\}\n$/);
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("is done with the last line although the connection stays open or breaks", async () => {
