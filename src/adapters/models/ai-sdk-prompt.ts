@@ -1,7 +1,6 @@
 import type { Content, ContentSource } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, Message, ProviderData, ToolMessage } from "../../domain/message.js";
-import { requestView } from "../../domain/transcript.js";
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -10,6 +9,8 @@ import type {
   SharedV4FileData,
   SharedV4ProviderOptions,
 } from "./ai-sdk-types.js";
+import { fileSource, imageType } from "./file-source.js";
+import { legalTranscript } from "./legal-transcript.js";
 import { decodeJson } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -27,7 +28,7 @@ export type AiSdkPromptContext = {
 export function toProviderTranscript(messages: readonly Message[], context: AiSdkPromptContext): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   let began = false;
-  for (const message of requestView(messages) as readonly Message[]) {
+  for (const message of legalTranscript(messages, { emptyText: "keep" })) {
     if (message.role === "system") {
       const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
       if (text.trim() === "") continue;
@@ -54,32 +55,25 @@ function userContent(content: readonly Content[]): UserContent {
       case "text":
         return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
       case "image":
-        return [fileOf(part.source, part.mimeType, undefined)];
+        return fileOf(part.source, part.mimeType, undefined);
       case "file":
-        return [fileOf(part.source, part.mimeType, part.name)];
+        return fileOf(part.source, part.mimeType, part.name);
       default:
         return [];
     }
   });
 }
 
-function fileOf(source: ContentSource, mimeType: string, name: string | undefined): LanguageModelV4FilePart {
-  const { mediaType, data } = dataOf(source, mimeType);
-  return { type: "file", mediaType, data, ...(name === undefined ? undefined : { filename: name }) };
-}
-
-const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i;
-
-/** Providers do not unpack addresses that hold the bytes themselves. Throws for what is no address. */
-function dataOf(
-  source: ContentSource,
-  mimeType: string,
-): { readonly mediaType: string; readonly data: SharedV4FileData } {
-  if ("base64" in source) return { mediaType: mimeType, data: { type: "data", data: source.base64 } };
-  const head = DATA_URL.exec(source.url);
-  if (head === null) return { mediaType: mimeType, data: { type: "url", url: new URL(source.url) } };
-  const own = head[1] ?? "";
-  return { mediaType: own === "" ? mimeType : own, data: { type: "data", data: source.url.slice(head[0].length) } };
+/** Bytes and addresses that no provider could read are left out. */
+function fileOf(source: ContentSource, declared: string, name: string | undefined): LanguageModelV4FilePart[] {
+  const found = fileSource(source, declared);
+  if (found === undefined) return [];
+  const { url, base64 } = found;
+  const data: SharedV4FileData =
+    url === undefined ? { type: "data", data: base64 } : { type: "url", url: new URL(url) };
+  return [
+    { type: "file", mediaType: imageType(found), data, ...(name === undefined ? undefined : { filename: name }) },
+  ];
 }
 
 function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, context: AiSdkPromptContext): void {

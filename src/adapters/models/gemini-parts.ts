@@ -1,12 +1,13 @@
 import type { Content, ContentSource } from "../../domain/content.js";
 import { isJsonObject, type Json } from "../../domain/json.js";
 import type { ToolMessage } from "../../domain/message.js";
+import { fileSource, imageType } from "./file-source.js";
 import { encodeJson } from "./wire-json.js";
 
 /** A part of a turn as JSON of this wire. */
 export type GeminiPart = { readonly [key: string]: unknown };
 
-/** Content without what is empty or unknown; bytes travel inline, an address as it is. */
+/** Content without what is empty or unknown; bytes travel inline, addresses as they are. */
 export function encodeContent(content: readonly Content[]): readonly GeminiPart[] {
   return content.flatMap((part): readonly GeminiPart[] => {
     switch (part.type) {
@@ -14,7 +15,7 @@ export function encodeContent(content: readonly Content[]): readonly GeminiPart[
         return isBlank(part.text) ? [] : [{ text: part.text }];
       case "image":
       case "file":
-        return [encodeMedia(part.source, part.mimeType)];
+        return encodeMedia(part.source, part.mimeType);
       default:
         return [];
     }
@@ -26,14 +27,15 @@ export function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i;
-
-function encodeMedia(source: ContentSource, mimeType: string): GeminiPart {
-  if ("base64" in source) return { inlineData: { mimeType, data: source.base64 } };
-  const head = DATA_URL.exec(source.url);
-  if (head === null) return { fileData: { mimeType, fileUri: source.url } };
-  const own = head[1] ?? "";
-  return { inlineData: { mimeType: own === "" ? mimeType : own, data: source.url.slice(head[0].length) } };
+/** Bytes and addresses that the provider could not read are left out. */
+function encodeMedia(source: ContentSource, declared: string): readonly GeminiPart[] {
+  if ("url" in source && source.url.startsWith("gs://"))
+    return [{ fileData: { mimeType: declared, fileUri: source.url } }];
+  const found = fileSource(source, declared);
+  if (found === undefined) return [];
+  const mimeType = imageType(found);
+  const { url, base64 } = found;
+  return [url === undefined ? { inlineData: { mimeType, data: base64 } } : { fileData: { mimeType, fileUri: url } }];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage } from "../../domain/message.js";
-import { requestView } from "../../domain/transcript.js";
 import { encodeContent, encodeResult, type GeminiPart, isBlank } from "./gemini-parts.js";
+import { legalTranscript } from "./legal-transcript.js";
 import { decodeJson, textField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -38,7 +38,7 @@ export function toProviderTranscript(messages: readonly Message[], context: Gemi
   const turns = new Turns();
   const instructions: GeminiPart[] = [];
   let began = false;
-  const legal = requestView(messages) as readonly Message[];
+  const legal = legalTranscript(messages, { emptyText: "keep" });
   for (const [at, message] of legal.entries()) {
     if (message.role === "system" && !began) {
       instructions.push(...message.content.flatMap((part) => (part.type === "text" ? textParts(part.text) : [])));

@@ -46,8 +46,11 @@ describe("the request", () => {
     const content = [
       { type: "text", text: "look" },
       { type: "image", mimeType: "image/png", source: { base64: "AAAA" } },
-      { type: "image", mimeType: "image/*", source: { url: "data:image/gif;base64,BBBB" } },
+      { type: "image", mimeType: "image/*", source: { url: "data:image/gif;base64,R0lGODAA" } },
       { type: "file", mimeType: "application/pdf", source: { url: "https://files.test/a.pdf" }, name: "a.pdf" },
+      { type: "file", mimeType: "video/mp4", source: { url: "gs://bucket/a.mp4" } },
+      { type: "file", mimeType: "text/plain", source: { url: "file:///etc/passwd" } },
+      { type: "image", mimeType: "image/png", source: { base64: "" } },
     ] as const;
     const { contents } = await bodyOf({ messages: [{ role: "user", id: "u", at: 0, content }] });
     expect(contents).toEqual([
@@ -56,8 +59,9 @@ describe("the request", () => {
         parts: [
           { text: "look" },
           { inlineData: { mimeType: "image/png", data: "AAAA" } },
-          { inlineData: { mimeType: "image/gif", data: "BBBB" } },
+          { inlineData: { mimeType: "image/gif", data: "R0lGODAA" } },
           { fileData: { mimeType: "application/pdf", fileUri: "https://files.test/a.pdf" } },
+          { fileData: { mimeType: "video/mp4", fileUri: "gs://bucket/a.mp4" } },
         ],
       },
     ]);
