@@ -11,7 +11,6 @@ export type Body = {
 };
 
 const usage = { inputTokens: 9, outputTokens: 5, totalTokens: 14 };
-const begun = { inputTokens: 9, outputTokens: 1, totalTokens: 10 };
 const incomplete = "ModelError(response-parse): the body ended before the reply was finished";
 const broken = "the arguments are not valid JSON";
 const said = (words: string, finish = "stop"): Outcome => ({ text: words, finish, usage });
@@ -50,6 +49,8 @@ const fieldBodies = Object.entries(fieldOutcomes).map(
 );
 
 const body = (name: string, raw: string, wanted: Outcome, official = true): Body => ({ name, raw, wanted, official });
+const opened = (index: number, content_block: object, ...pieces: readonly string[]): string =>
+  block(index, content_block, ...pieces.map((piece) => ({ type: "input_json_delta", partial_json: piece })));
 const data = (payload: string): string => `data: ${payload}\n\n`;
 const overloaded = { error: { type: "overloaded_error", message: "Overloaded" } };
 
@@ -167,6 +168,41 @@ const kinds: readonly Body[] = [
     false,
   ),
   body(
+    "the input of a call at its start and in pieces too",
+    start() + opened(0, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }, '{"a":', "1}") + end("tool_use"),
+    called(["t1", "f", { a: 1 }]),
+    false,
+  ),
+  body(
+    "blocks that never stop",
+    (
+      start() +
+      block(0, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }) +
+      block(0, { type: "tool_use", id: "t2", name: "g", input: { b: 2 } }) +
+      end("tool_use")
+    ).replaceAll(sse("content_block_stop", { index: 0 }), ""),
+    called(["t1", "f", { a: 1 }], ["t2", "g", { b: 2 }]),
+    false,
+  ),
+  body(
+    "pieces without the start of their block",
+    start() + sse("content_block_delta", { index: 0, delta: { type: "text_delta", text: "x" } }) + end(),
+    said("x"),
+    false,
+  ),
+  body(
+    "a whole reply without a stop reason",
+    JSON.stringify({ type: "message", role: "assistant", content: [{ type: "text", text: "a" }] }),
+    { text: "a", finish: "other" },
+    false,
+  ),
+  body(
+    "an error that says no more than what",
+    data('{"detail":"no such route"}'),
+    failed("server", "no such route"),
+    false,
+  ),
+  body(
     "input encoded twice",
     start() + call(0, "t1", "f", JSON.stringify('{"a":1}')) + end("tool_use"),
     called(["t1", "f", { a: 1 }]),
@@ -227,4 +263,3 @@ const kinds: readonly Body[] = [
 ];
 
 export const bodies: readonly Body[] = [...fieldBodies, ...kinds];
-export { begun };

@@ -70,7 +70,7 @@ describe("a connection that breaks", () => {
     },
   );
 
-  it.each(bodies.filter(({ wanted }) => wanted.error === undefined))(
+  it.each(bodies.filter(({ raw, wanted }) => wanted.error === undefined && !raw.startsWith("{")))(
     "is no failure behind the end of the reply: $name",
     async ({ raw, wanted }) => {
       await using server = await loopback((response) => {

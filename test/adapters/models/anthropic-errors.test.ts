@@ -167,6 +167,17 @@ describe("a stream that stalls", () => {
   });
 });
 
+describe("usage", () => {
+  it("is told when it changes, and not again", async () => {
+    const usage = { input_tokens: 9, output_tokens: 5 };
+    await using server = await loopback(pieces([start(usage) + text(0, "a") + end("end_turn", usage)]));
+    const types: string[] = [];
+    const model = new AnthropicModel({ model: "m1", baseUrl: server.baseUrl });
+    await model.chatStreaming(request(), ({ type }) => void types.push(type));
+    expect(types).toEqual(["usage", "textDelta", "finish"]);
+  });
+});
+
 describe("an abort", () => {
   it("ends a call that is streaming, with what came, and cancels the request", async () => {
     await using server = await stalled(start() + text(0, "Half"));

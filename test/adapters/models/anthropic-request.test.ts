@@ -468,13 +468,15 @@ describe("reasoning", () => {
   });
 
   it("is not sent a second time for any other refusal, nor where there was none", async () => {
-    for (const [message, asked] of [
-      ["max_tokens: too large", request(history({}))],
-      ["Invalid `signature` in `thinking` block", request(history({ provider: "gemini" }))],
+    const refused = "Invalid `signature` in `thinking` block";
+    for (const [status, message, asked, error] of [
+      [400, "max_tokens: too large", request(history({})), "invalid-request"],
+      [400, refused, request(history({ provider: "gemini" })), "invalid-request"],
+      [500, refused, request(history({})), "server"],
     ] as const) {
-      const body = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } });
-      await using server = await loopback(pieces([body], {}, 400));
-      expect(await streamed({ baseUrl: server.baseUrl }, asked)).toMatchObject({ error: "invalid-request" });
+      const body = JSON.stringify({ type: "error", error: { type: "some_error", message } });
+      await using server = await loopback(pieces([body], {}, status));
+      expect(await streamed({ baseUrl: server.baseUrl }, asked)).toMatchObject({ error });
       expect(server.requests).toHaveLength(1);
     }
   });
