@@ -42,6 +42,7 @@ export class ResponsesOutput {
   readonly #items: Item[] = [];
   /** The newest item of each number the server gave. */
   readonly #numbered = new Map<number, Item>();
+  readonly #named = new Map<string, Item>();
   readonly #parts = new Map<string, number>();
 
   constructor(emit: (chunk: StreamChunk) => void) {
@@ -98,7 +99,8 @@ export class ResponsesOutput {
       this.#rest(item, "summary", at, textField(part, "text") ?? "");
     });
     listField(source, "content").forEach((part, at) => {
-      const kind = CONTENT_KINDS[textField(part, "type") ?? ""];
+      const type = textField(part, "type") ?? "";
+      const kind = Object.hasOwn(CONTENT_KINDS, type) ? CONTENT_KINDS[type] : undefined;
       const text = textField(part, "text") ?? textField(part, "refusal") ?? "";
       if (kind !== undefined) this.#rest(item, kind, at, text);
     });
@@ -162,6 +164,7 @@ export class ResponsesOutput {
     };
     this.#items.push(item);
     if (index !== undefined) this.#numbered.set(index, item);
+    if (item.id !== undefined) this.#named.set(item.id, item);
     if (type === "function_call") {
       this.hasOutput = true;
       this.hasCalls = true;
@@ -175,8 +178,7 @@ export class ResponsesOutput {
     const index = indexOf(event);
     const numbered = index === undefined ? undefined : this.#numbered.get(index);
     if (numbered !== undefined) return numbered;
-    const id = textField(event, "item_id");
-    return this.#items.findLast((item) => id !== undefined && item.id === id);
+    return this.#named.get(textField(event, "item_id") ?? "");
   }
 
   /**

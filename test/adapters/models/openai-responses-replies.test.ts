@@ -230,3 +230,35 @@ describe("a server that bends the responses wire", () => {
     expect(await outcomeOf(body)).toMatchObject({ error: "response-parse" });
   });
 });
+
+describe("a hostile server on the responses wire", () => {
+  const ask = (body: string) =>
+    streamedBy(model({ baseUrl: "http://unused.test", fetch: fetchOf([encoder.encode(body)]) }));
+
+  it("is read at a cost that grows with what it sends: many pieces, and each text whole again and again", async () => {
+    const piece = frame("response.output_text.delta", { item_id: "msg_1", delta: "x" });
+    const whole = frame("response.output_text.done", { output_index: 0, text: "x" });
+    const outcome = await ask(added(0, item.message("")) + (piece + whole).repeat(50_000) + END);
+    expect(outcome).toEqual({ text: "x".repeat(50_000), finish: "stop" });
+  });
+
+  it.each<[string, string]>([
+    ["items", "x".repeat(10_001).replaceAll("x", done(0, call("c")))],
+    ["items of one response", JSON.stringify(response(Array.from({ length: 10_001 }, () => call("c"))))],
+  ])("is given up at ten thousand %s", async (_, body) => {
+    expect(await ask(body)).toMatchObject({ error: "response-parse" });
+  });
+
+  it.each<[string, string]>([
+    [
+      "items that are none",
+      frame("response.output_item.added", { item: null }) + frame("response.output_item.done", {}),
+    ],
+    ["contents that are none", done(0, item.message("", { content: [null, 7, { type: "toString", text: "x" }, "x"] }))],
+    ["pieces that are none", frame("response.output_text.delta", { output_index: 0, delta: { text: "x" } })],
+    ["a number that is none", frame("response.output_text.delta", { output_index: "__proto__", delta: "" })],
+    ["a last event without a response", frame("response.completed")],
+  ])("cannot make a reply of %s", async (_, body) => {
+    expect(await ask(body + END)).toMatchObject({ text: "", finish: "stop" });
+  });
+});
