@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { fallback, retrying, timeouts } from "../../src/adapters/models/decorators.js";
 import { OpenAiChatModel } from "../../src/adapters/models/openai-chat.js";
 import { proxyHandler, proxyModel } from "../../src/adapters/models/proxy.js";
-
 import { isMessage, textOf } from "../../src/domain/message.js";
 import type { ModelPort } from "../../src/ports/model.js";
 import { testAgent, type TestAgent, toolOutcome } from "../../src/testkit/index.js";
@@ -51,7 +50,8 @@ describe("a turn whose model is tried again", () => {
     const { text, result, stored } = await shown(agent, "how?");
     expect([text, result.text]).toEqual(["First, boil water", "First, boil water"]);
     expect(stored).toEqual(["how?", "First, boil water"]);
-    expect(result.rounds).toBe(1);
+    const { metadata } = await agent.agent.session("s1");
+    expect(metadata["ennead.usage"]).toMatchObject({ turn: { modelCalls: 1 } });
     expect(server.requests).toHaveLength(2);
   });
 

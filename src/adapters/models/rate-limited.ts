@@ -30,7 +30,7 @@ const OPTION_NAMES = [
 
 /**
  * Lets calls wait, first come first served, until they fit the limits; all calls of the decorated port share them. An abort takes a call
- * out of the queue and rejects with `ModelError("aborted")`. A call larger than the token limit goes alone. Throws
+ * out of the queue and rejects with `ModelError("aborted")`. A call larger than the token limit goes alone; one whose estimate fails is `request-build`. Throws
  * `CompositionError("invalid-config")` for options that make no sense.
  */
 export function rateLimited(model: ModelPort, options: RateLimitOptions): ModelPort {
@@ -40,7 +40,7 @@ export function rateLimited(model: ModelPort, options: RateLimitOptions): ModelP
 
   return decoratedModel("rateLimited", [model], async (request, onChunk) => {
     // Reading all messages only pays where tokens are limited.
-    const tokens = tokensPerMinute === Infinity ? 0 : estimate(request);
+    const tokens = tokensPerMinute === Infinity ? 0 : estimated(request, estimate);
     const booking = await gate.enter(tokens, request.signal);
     let usage: Usage | undefined;
     try {
@@ -54,6 +54,17 @@ export function rateLimited(model: ModelPort, options: RateLimitOptions): ModelP
       gate.leave(booking, totalOf(usage));
     }
   });
+}
+
+function estimated(request: ChatRequest, estimate: (request: ChatRequest) => number): number {
+  let tokens: number;
+  try {
+    tokens = estimate(request);
+  } catch (error) {
+    throw new ModelError("request-build", "the tokens of the request could not be estimated", { cause: error });
+  }
+  if (tokens >= 0 && tokens < Infinity) return tokens;
+  throw new ModelError("request-build", "the estimate of the request's tokens is no count");
 }
 
 function estimateRequest({ messages, options }: ChatRequest): number {

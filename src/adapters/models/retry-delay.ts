@@ -20,5 +20,7 @@ export function retryDelay(
   const asked = error.retryAfterMs;
   if (asked !== undefined) return asked > delays.maxRetryAfterMs ? undefined : asked;
   const ceiling = Math.min(delays.maxDelayMs, delays.baseDelayMs * 2 ** (failed - 1));
-  return Math.max(1, Math.round(ceiling * random()));
+  const share = Math.min(1, Math.max(0, random()));
+  // A timer takes what is no number for no wait at all.
+  return Math.max(1, Math.round(ceiling * share) || 0);
 }

@@ -176,6 +176,22 @@ describe("a limit on tokens", () => {
     expect(begun).toEqual([1, 500, 2]);
   });
 
+  it("fails a call whose estimate fails or is no count, and books nothing for it", async () => {
+    for (const estimate of [() => Number.NaN, () => -1, () => Infinity]) {
+      const { ask, begun } = setUp({ tokensPerMinute: 10, estimate });
+      expect((await ask(0)).error).toMatchObject({ kind: "request-build", retryable: false });
+      expect(begun).toEqual([]);
+    }
+    const cause = new Error("no tokenizer");
+    const { ask } = setUp({
+      tokensPerMinute: 10,
+      estimate: () => {
+        throw cause;
+      },
+    });
+    expect((await ask(0)).error).toMatchObject({ kind: "request-build", cause });
+  });
+
   it("estimates by the messages and the output that is allowed", async () => {
     const { ask, begun, runtime } = setUp({ tokensPerMinute: 1000 });
     void ask(0, { messages: [user("x".repeat(2000))] });

@@ -111,6 +111,8 @@ describe("the wait between attempts", () => {
       [1, [100, 200, 400, 500, 500]],
       [0.5, [50, 100, 200, 250, 250]],
       [0, [1, 1, 1, 1, 1]],
+      [Number.NaN, [1, 1, 1, 1, 1]],
+      [7, [100, 200, 400, 500, 500]],
     ] as const) {
       const { runtime, asked } = waits();
       const options = { runtime, random: () => share, attempts: 6, baseDelayMs: 100, maxDelayMs: 500 };
