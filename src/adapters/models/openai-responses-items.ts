@@ -7,7 +7,7 @@ import { fieldOf, listField, textField } from "./wire-json.js";
 export type PieceKind = "text" | "refusal" | "summary" | "reasoning" | "arguments";
 
 /** Each item is compared with those before it. */
-const MAX_ITEMS = 10_000;
+const MAX_ITEMS = 2_000;
 
 /** One output item, as far as it has been read. */
 type Item = {

@@ -243,9 +243,9 @@ describe("a hostile server on the responses wire", () => {
   });
 
   it.each<[string, string]>([
-    ["items", "x".repeat(10_001).replaceAll("x", done(0, call("c")))],
-    ["items of one response", JSON.stringify(response(Array.from({ length: 10_001 }, () => call("c"))))],
-  ])("is given up at ten thousand %s", async (_, body) => {
+    ["items", "x".repeat(2_001).replaceAll("x", done(0, call("c")))],
+    ["items of one response", JSON.stringify(response(Array.from({ length: 2_001 }, () => call("c"))))],
+  ])("is given up at two thousand %s", async (_, body) => {
     expect(await ask(body)).toMatchObject({ error: "response-parse" });
   });
 
