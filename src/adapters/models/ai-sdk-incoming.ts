@@ -21,7 +21,7 @@ export type IncomingCall = { readonly request: ChatRequest; readonly warnings: r
 export function incomingCall(options: LanguageModelV4CallOptions, signal: AbortSignal): IncomingCall {
   const warnings: SharedV4Warning[] = [];
   const unsupported = (feature: string): void => void warnings.push({ type: "unsupported", feature });
-  for (const key of ["topK", "presencePenalty", "frequencyPenalty", "headers"] as const) {
+  for (const key of ["topK", "presencePenalty", "frequencyPenalty"] as const) {
     if (options[key] !== undefined) unsupported(key);
   }
   const { responseFormat, reasoning = "provider-default", providerOptions } = options;
