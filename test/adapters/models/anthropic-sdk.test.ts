@@ -1,7 +1,11 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
+import { AnthropicModel } from "../../../src/adapters/models/anthropic.js";
+import type { Message } from "../../../src/domain/message.js";
+import type { ChatOptions } from "../../../src/domain/model.js";
 import { bodies } from "../../faults/anthropic-bodies.js";
 import { answered, call, end, start, streamed, text, thinking, whole } from "./anthropic-wire.js";
+import { request, tool } from "./chat-outcome.js";
 import { JSON_TYPE, loopback, pieces } from "./loopback.js";
 
 const asked = { model: "m1", max_tokens: 100, messages: [{ role: "user" as const, content: "hello" }] };
@@ -96,5 +100,109 @@ describe("a request", () => {
     for (const name of ["content-type", "authorization"]) expect(ours?.headers[name]).toBe(theirs?.headers[name]);
     expect(ours?.headers["anthropic-version"]).toMatch(/^\d{4}-\d{2}-\d{2}$/);
     expect(Object.keys(ours?.body ?? {})).toEqual(expect.arrayContaining(Object.keys(theirs?.body ?? {})));
+  });
+
+  it("is one that the official types allow", async () => {
+    await using server = await loopback(pieces([start() + text(0, "a") + end()]));
+    const schema = { type: "object", properties: { a: { type: "string" } } } as const;
+    const stamp = { id: "m", at: 0 };
+    const model = new AnthropicModel({ model: "claude-opus-4-6", baseUrl: server.baseUrl, cache: "1h" });
+    const messages: readonly Message[] = [
+      { role: "system", ...stamp, content: [{ type: "text", text: "be brief" }] },
+      {
+        role: "user",
+        ...stamp,
+        content: [
+          { type: "text", text: "see" },
+          { type: "image", source: { url: "https://x.test/a.png" }, mimeType: "image/png" },
+          { type: "image", source: { base64: "iVBORw0KGgo=" }, mimeType: "image/png" },
+          { type: "file", source: { base64: "JVBERi0=" }, mimeType: "application/pdf", name: "a.pdf" },
+          { type: "file", source: { base64: "aGk=" }, mimeType: "text/plain" },
+        ],
+      },
+      {
+        role: "assistant",
+        ...stamp,
+        provider: "anthropic",
+        parts: [
+          { type: "reasoning", text: "plan", signature: "SIG" },
+          { type: "reasoning", text: "CIPHER", redacted: true },
+          { type: "text", text: "look" },
+          { type: "toolCall", id: "c1", name: "f", arguments: { a: "x" } },
+        ],
+      },
+      {
+        role: "tool",
+        ...stamp,
+        toolCallId: "c1",
+        toolName: "f",
+        content: [{ type: "text", text: "no" }],
+        isError: true,
+        outcome: "failed",
+      },
+    ];
+    const options: ChatOptions = {
+      toolChoice: "auto",
+      parallelToolCalls: false,
+      reasoningEffort: "maximum",
+      maxOutputTokens: 9000,
+      stopSequences: ["END"],
+      serviceTier: "auto",
+      responseSchema: schema,
+    };
+    await model.chatStreaming(request({ messages, tools: [tool("f", schema)], options }), () => undefined);
+    const cache_control = { type: "ephemeral", ttl: "1h" } as const;
+    const png = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } as const;
+    const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERi0=" } as const;
+    const file = { type: "text", media_type: "text/plain", data: "hi" } as const;
+    const wanted = {
+      model: "claude-opus-4-6",
+      max_tokens: 9000,
+      stream: true,
+      system: [{ type: "text", text: "be brief", cache_control }],
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "see" },
+            { type: "image", source: { type: "url", url: "https://x.test/a.png" } },
+            { type: "image", source: png },
+            { type: "document", source: pdf, title: "a.pdf" },
+            { type: "document", source: file, cache_control },
+          ],
+        },
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "plan", signature: "SIG" },
+            { type: "redacted_thinking", data: "CIPHER" },
+            { type: "text", text: "look" },
+            { type: "tool_use", id: "c1", name: "f", input: { a: "x" } },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: "c1",
+              is_error: true,
+              content: [{ type: "text", text: "no" }],
+              cache_control,
+            },
+          ],
+        },
+      ],
+      tools: [{ name: "f", description: "does f", input_schema: schema, cache_control }],
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+      stop_sequences: ["END"],
+      service_tier: "auto",
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: {
+        effort: "max",
+        format: { type: "json_schema", schema: { ...schema, additionalProperties: false } },
+      },
+    } satisfies Anthropic.MessageCreateParamsStreaming;
+    expect(server.requests[0]?.body).toEqual(wanted);
   });
 });
