@@ -35,7 +35,7 @@ export type ProxyHandlerOptions = {
   readonly keepAliveMs?: number | undefined;
   /** Aborts every call, for a server that shuts down; clients get an error they may retry. */
   readonly signal?: AbortSignal | undefined;
-  /** Told every failure of the model, of `authorize` and of `admit`, for the server's own log; must not throw. */
+  /** Told every failure but a token that is not let in, for the server's own log: of the model, of `authorize`, and of requests that are refused; must not throw. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
   /** For `timeoutMs` and `keepAliveMs`. Default: the platform's clock and timers. */
   readonly runtime?: DecoratorRuntime | undefined;
