@@ -121,3 +121,38 @@ test("F152: of a message that held a result and a text, only the text is left wh
   expect(words(messages[0])).toEqual(["q", "and be quick"]);
   expect(words((await sent(storedOf("F152")))[2])).toEqual([undefined, "and be quick"]);
 });
+
+const says = (text: string): Message => ({ role: "user", ...stamp, content: [{ type: "text", text }] });
+const calls = (...ids: readonly string[]): Message => ({
+  role: "assistant",
+  ...stamp,
+  parts: ids.map((id) => ({ type: "toolCall", id, name: "f", arguments: {} })),
+});
+
+test("F060: a call without a result gets an error for one, in front of what the user says", async () => {
+  const messages = await sent([says("weather?"), calls("c1"), says("weather please")]);
+  expect(messages[2]?.content).toMatchObject([
+    {
+      type: "tool_result",
+      tool_use_id: "c1",
+      is_error: true,
+      content: [{ text: expect.stringMatching(/interrupted/) }],
+    },
+    { type: "text", text: "weather please" },
+  ]);
+});
+
+test("F062: a result whose call is gone is not sent", async () => {
+  const said: Message = { role: "assistant", ...stamp, parts: [{ type: "text", text: "hello" }] };
+  const messages = await sent([says("hi"), said, resultOf("ghost", "late result"), says("next")]);
+  expect(messages.map(words)).toEqual([["hi"], ["hello"], ["next"]]);
+});
+
+test("F065: what the user said between a call and its result is sent behind it", async () => {
+  const messages = await sent([says("go"), calls("c1"), says("wait"), resultOf("c1", "ok"), says("again")]);
+  expect(messages[2]?.content).toEqual([
+    { type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "ok" }] },
+    { type: "text", text: "wait" },
+    { type: "text", text: "again" },
+  ]);
+});

@@ -87,9 +87,26 @@ describe("an error of the provider", () => {
     expect(await failure({ baseUrl: server.baseUrl })).toMatchObject({ kind: "server", requestId: "req_head" });
   });
 
-  it("says how long to wait", async () => {
-    const error = await answered(429, json("rate_limit_error", "slow down"), { "retry-after": "17" });
-    expect(error.retryAfterMs).toBe(17_000);
+  it.each<[Record<string, string>, number | undefined]>([
+    [{ "retry-after": "2" }, 2000],
+    [{ "retry-after": "0" }, 0],
+    [{ "retry-after": "-5" }, undefined],
+    [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "Wed, 99 Foo 2026" }, undefined],
+    [{ "retry-after-ms": "1500" }, 1500],
+    [{ "retry-after": "Thu, 01 Jan 1970 00:00:00 GMT" }, 0],
+    [{}, undefined],
+  ])("F167: %j asks to wait %s", async (headers, wanted) => {
+    expect((await answered(429, json("rate_limit_error", "slow down"), headers)).retryAfterMs).toBe(wanted);
+  });
+
+  it.each<[number, string, string, string]>([
+    [502, "<html><h1>502 Bad Gateway</h1></html>", "server", "HTTP 502: 502 Bad Gateway"],
+    [503, "Service Unavailable", "overloaded", "HTTP 503: Service Unavailable"],
+    [500, "", "server", "HTTP 500"],
+  ])("F169: is told from the status where the body is no JSON: %i %s", async (status, body, kind, message) => {
+    const error = await answered(status, body, { "content-type": "application/json" });
+    expect(error).toMatchObject({ kind, status, retryable: true, message: `ModelError(${kind}): ${message}` });
   });
 
   it.each([
