@@ -129,7 +129,9 @@ class StreamModel implements ModelPort {
     watch.expect(idleTimeoutMs, "piece of the reply");
     await eachOf(stream, watch, (chunk) => {
       chunks.take(chunk);
-      if (chunks.finished && !watch.settled) watch.settle(SETTLE_MS);
+      if (chunks.finished === watch.settled) return;
+      if (chunks.finished) watch.settle(SETTLE_MS);
+      else watch.expect(idleTimeoutMs, "piece of the reply");
     });
     chunks.end();
   }

@@ -45,12 +45,10 @@ export class RequestWatch {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** From now on silence longer than `ms` is a timeout; `awaited` says what did not come. */
+  /** From now on silence longer than `ms` is a timeout, and no reply is whole; `awaited` says what did not come. */
   expect(ms: number, awaited: string): void {
-    this.#awaited = awaited;
-    this.#patience = ms;
-    this.progress();
-    this.#arm(ms);
+    this.#settled = false;
+    this.#await(ms, awaited);
   }
 
   /** Something that counts was heard. */
@@ -61,7 +59,7 @@ export class RequestWatch {
   /** The reply is whole: from now on silence longer than `ms` ends the reading. */
   settle(ms: number): void {
     this.#settled = true;
-    this.expect(Math.min(ms, this.#patience), "");
+    this.#await(Math.min(ms, this.#patience), "");
   }
 
   /** Runs `stop` once when the request ends early, at once if it already has. */
@@ -98,6 +96,13 @@ export class RequestWatch {
     for (const stop of this.#onStop) stop();
     this.#onStop.clear();
     this.#controller.abort();
+  }
+
+  #await(ms: number, awaited: string): void {
+    this.#awaited = awaited;
+    this.#patience = ms;
+    this.progress();
+    this.#arm(ms);
   }
 
   #arm(ms: number): void {

@@ -132,6 +132,21 @@ describe("a server that bends the responses wire", () => {
       calls(["c", "f", {}], ["c", "f", { a: 1 }]),
     ],
     [
+      "two open calls of one id, whole in the last event only",
+      `${added(5, call("c"))}${added(6, call("c"))}${frame("response.completed", { response: response([call("c", "{}"), call("c", '{"a":1}')], { usage: null }) })}`,
+      calls(["c", "f", {}], ["c", "f", { a: 1 }]),
+    ],
+    [
+      "a last event whose response is said to be in progress",
+      `${delta(0, "hi")}${frame("response.completed", { response: response([], { status: "in_progress", usage: null }) })}`,
+      { text: "hi", finish: "stop" },
+    ],
+    [
+      "an incomplete response that is said to be completed",
+      `${delta(0, "hi")}${frame("response.incomplete", { response: response([], { usage: null, incomplete_details: { reason: "max_output_tokens" } }) })}`,
+      { text: "hi", finish: "length" },
+    ],
+    [
       "a whole response without the first of its items",
       `${added(0, item.message("", { id: "a" }))}${delta(0, "hi")}${done(0, item.message("hi", { id: "a" }))}${added(1, item.message("", { id: "b" }))}${delta(1, "ho")}${frame("response.completed", { response: response([item.message("ho", { id: "b" })], { usage: null }) })}`,
       { text: "hiho", finish: "stop" },

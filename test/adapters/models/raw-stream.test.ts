@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
@@ -159,6 +159,7 @@ describe("a stream that fails", () => {
       status: 429,
       retryAfterMs: 2000,
       requestId: "r1",
+      message: "ModelError(rate-limit): HTTP 429",
     });
     await expect(thrown({ statusCode: 503 })).rejects.toMatchObject({ kind: "overloaded", cause: { message: "no" } });
     await expect(thrown({ status: 400, error: { code: "context_length_exceeded" } })).rejects.toMatchObject({
@@ -283,6 +284,33 @@ describe("a stream that does not heed anything", () => {
     );
     expect(await wholeBy(model)).toEqual({ text: "hi", finish: "stop" });
     await closed.promise;
+  });
+
+  it("may be slow for as long as pieces keep coming", async () => {
+    const model = modelOf(
+      async function* () {
+        for (let count = 0; count < 20; count++) yield await setTimeout(10, text("x"));
+        yield STOPPED;
+      },
+      { idleTimeoutMs: 100 },
+    );
+    expect(await wholeBy(model)).toMatchObject({ finish: "stop" });
+  });
+
+  it("times out where it falls silent after a reset, and ends on an abort after its finish", async () => {
+    async function* silent(...chunks: readonly StreamChunk[]): AsyncGenerator<RawChunk> {
+      yield* chunks;
+      await never();
+    }
+    const reset: StreamChunk = { type: "reset", reason: "again" };
+    const again = modelOf(() => silent(text("a"), STOPPED, reset), { idleTimeoutMs: 20 });
+    expect(await wholeBy(again)).toMatchObject({ error: "timeout" });
+    const controller = new AbortController();
+    const call = modelOf(() => silent(text("a"), STOPPED)).chatStreaming?.(
+      request({ signal: controller.signal }),
+      ({ type }) => type === "finish" && queueMicrotask(() => controller.abort()),
+    );
+    await expect(call).rejects.toMatchObject({ kind: "aborted" });
   });
 
   it("is a whole reply where it breaks after its finish", async () => {
