@@ -28,26 +28,18 @@ const FOREIGN: ModelTraits = {
  * `us.anthropic.claude-haiku-4-5-20251001-v1:0`). A name without a version counts as one of the newest.
  */
 export function traitsOf(model: string): ModelTraits {
-  const found = /claude-(?:[a-z]+-)*(\d)(?:[-.](\d)(?!\d))?/.exec(model);
+  const found = /claude-(?:[a-z]+-)*(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/.exec(model);
   if (found === null && !model.includes("claude")) return FOREIGN;
-  const version = found === null ? Infinity : Number(found[1]) + Number(found[2] ?? 0) / 10;
+  const [, major = Infinity, minor = 0] = found ?? [];
+  const isSince = (wanted: number, part = 0): boolean =>
+    Number(major) > wanted || (Number(major) === wanted && Number(minor) >= part);
   return {
-    thinking: thinkingSince(version),
-    canThinkNot: !/fable|mythos/.test(model) && !(/opus|sonnet/.test(model) && version >= 5.5),
-    hasXhigh: version >= 4.7,
-    sampling: version < 4.7,
-    schemas: version >= 4.5,
-    prefill: version < 4.6,
-    maxTokens: maxTokensSince(version),
+    thinking: isSince(4, 6) ? "adaptive" : isSince(3, 7) ? "budget" : "none",
+    canThinkNot: !/fable|mythos/.test(model) && !(/opus|sonnet/.test(model) && isSince(5, 5)),
+    hasXhigh: isSince(4, 7),
+    sampling: !isSince(4, 7),
+    schemas: isSince(4, 5),
+    prefill: !isSince(4, 6),
+    maxTokens: isSince(4) ? 32_000 : isSince(3, 5) ? 8192 : 4096,
   };
-}
-
-function thinkingSince(version: number): ModelTraits["thinking"] {
-  if (version >= 4.6) return "adaptive";
-  return version >= 3.7 ? "budget" : "none";
-}
-
-function maxTokensSince(version: number): number {
-  if (version >= 4) return 32_000;
-  return version >= 3.5 ? 8192 : 4096;
 }

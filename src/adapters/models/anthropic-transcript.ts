@@ -174,7 +174,8 @@ function asInstruction(block: WireBlock): WireBlock {
 /** Reasoning is taken back only signed, as it came; that of a broken stream has no signature. */
 function reasoningBlock({ text, signature = "", redacted }: ReasoningPart): WireBlock | undefined {
   if (redacted === true) return text === "" ? undefined : { type: "redacted_thinking", data: text };
-  return signature === "" ? undefined : { type: "thinking", thinking: text, signature };
+  const isSigned = typeof signature === "string" && signature !== "";
+  return isSigned ? { type: "thinking", thinking: text, signature } : undefined;
 }
 
 /** No message may end with reasoning: it is what is left of a reply that was cut. */

@@ -81,6 +81,7 @@ describe("a plain request", () => {
   it.each([
     ["claude-opus-4-7", false],
     ["claude-sonnet-5", false],
+    ["claude-opus-10-1", false],
     ["claude-opus-4-6", true],
     ["claude-haiku-4-5-20251001", true],
   ])("tells %s how to sample: %s", async (model, tells) => {
@@ -95,6 +96,8 @@ describe("a plain request", () => {
     ["anthropic/claude-sonnet-4.5", 32_000],
     ["us.anthropic.claude-opus-4-6-v1:0", 32_000],
     ["claude-mythos-preview", 32_000],
+    ["claude-opus-10-12-20300101", 32_000],
+    ["claude-20300101", 32_000],
     ["deepseek-chat", 8192],
   ])("gives %s room for %i tokens where the request names no number", async (model, tokens) => {
     expect(await bodyOf({}, { model })).toMatchObject({ max_tokens: tokens });

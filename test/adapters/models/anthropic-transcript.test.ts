@@ -56,7 +56,7 @@ const block = fc.constantFrom<unknown>(
 const part = fc.oneof(
   word.map((text) => ({ type: "text", text })),
   fc.record(
-    { type: fc.constant("reasoning"), text: word, signature: word, redacted: fc.boolean() },
+    { type: fc.constant("reasoning"), text: word, signature: fc.oneof(word, fc.constant(7)), redacted: fc.boolean() },
     { requiredKeys: ["type", "text"] },
   ),
   block.map((one) => ({ type: "reasoning", text: "", providerData: { block: one } })),
