@@ -2,14 +2,9 @@ import type { ToolDef } from "../../domain/tool.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { ToolProvider } from "../../ports/tool-provider.js";
 import type { Claim } from "./claim.js";
+import { expectSettled } from "./expect-settled.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import {
-  execute,
-  expectSettled,
-  given,
-  type ToolProviderCapability,
-  type ToolProviderFixture,
-} from "./tool-provider-fixture.js";
+import { execute, given, type ToolProviderCapability, type ToolProviderFixture } from "./tool-provider-fixture.js";
 
 /** How tools are listed. */
 export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProviderCapability>[] = [
