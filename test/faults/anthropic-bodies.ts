@@ -197,6 +197,18 @@ const kinds: readonly Body[] = [
     false,
   ),
   body(
+    "a whole reply whose content is a text",
+    JSON.stringify({ role: "assistant", content: "a", stop_reason: "stop_sequence" }),
+    { text: "a", finish: "stop" },
+    false,
+  ),
+  body(
+    "an error instead of a reply",
+    JSON.stringify({ type: "error", ...overloaded, request_id: "req_1" }),
+    failed("overloaded", "Overloaded"),
+    false,
+  ),
+  body(
     "an error that says no more than what",
     data('{"detail":"no such route"}'),
     failed("server", "no such route"),

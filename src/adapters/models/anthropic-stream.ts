@@ -102,7 +102,7 @@ export class AnthropicDecoder implements ReplyDecoder {
         this.#events.done = true;
         return;
       default:
-        if (Array.isArray(value["content"])) this.#takeWhole(value);
+        if (Array.isArray(value["content"]) || value["role"] === "assistant") this.#takeWhole(value);
     }
   }
 
@@ -114,6 +114,8 @@ export class AnthropicDecoder implements ReplyDecoder {
   #takeWhole(message: JsonObject): void {
     this.#isWhole = true;
     this.#begin(message);
+    const text = textField(message, "content");
+    if (text !== undefined) this.#blocks.whole({ type: "text", text });
     for (const block of listField(message, "content")) if (isJsonObject(block)) this.#blocks.whole(block);
     this.#takeEnd(message);
   }

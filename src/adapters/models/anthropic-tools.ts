@@ -27,11 +27,16 @@ export function toolFields(request: ChatRequest, names: WireNames, messages: rea
   }
   const tools = offered.map(({ name, description, inputSchema }) => ({
     name: names.toWire(name),
-    ...(description.trim() === "" ? undefined : { description }),
+    ...(isTold(description) ? { description } : undefined),
     input_schema: withoutUnionOnTop(inputSchema),
   }));
   const choice = encodeChoice(request, tools, names);
   return choice === undefined ? { tools } : { tools, tool_choice: choice };
+}
+
+/** Providers of tools are bound by types, and not everybody's are. */
+function isTold(description: unknown): description is string {
+  return typeof description === "string" && description.trim() !== "";
 }
 
 /** True where the choice leaves the model no answer without a call. */

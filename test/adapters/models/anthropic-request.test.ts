@@ -374,7 +374,7 @@ describe("tools", () => {
   it("F085: whose schema is none of an object are healed or left out", async () => {
     const offered = [
       tool("s1", { type: "string" }),
-      { name: "s2", description: "" },
+      { name: "s2" },
       tool("s3", null as never),
       tool("s4", { properties: { a: { type: "number" } } }),
       tool("ok"),
