@@ -1,10 +1,15 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import { serverBlockData } from "./anthropic-server-blocks.js";
-import { decodeJson, encodeJson, fieldOf, objectField, textField } from "./wire-json.js";
+import { decodeJson, encodeJson, fieldOf, listField, objectField, textField } from "./wire-json.js";
 
 /** A block that is open; `part` is its place among all blocks, whatever index the wire has given it. */
-type Block = { readonly part: number; readonly start: JsonObject; json: string };
+type Block = {
+  readonly part: number;
+  readonly start: JsonObject;
+  readonly citations: JsonObject[];
+  json: string;
+};
 
 /**
  * Turns the blocks of a reply into chunks, each as soon as it is known. Blocks may be open side by side; an index that is opened again
@@ -35,7 +40,7 @@ export class BlockReader {
   open(index: number, start: JsonObject): void {
     this.close(index);
     const part = this.#count++;
-    this.#open.set(index, { part, start, json: "" });
+    this.#open.set(index, { part, start, citations: listField(start, "citations").filter(isJsonObject), json: "" });
     switch (textField(start, "type")) {
       case "text":
         return this.#text(part, textField(start, "text"));
@@ -63,6 +68,9 @@ export class BlockReader {
         return this.#reason(block.part, undefined, textField(delta, "signature"));
       case "input_json_delta":
         return this.#input(block, textField(delta, "partial_json"));
+      case "citations_delta":
+        block.citations.push(...listField(delta, "citation").filter(isJsonObject));
+        return;
       default:
         return;
     }
@@ -72,9 +80,11 @@ export class BlockReader {
     const block = this.#open.get(index);
     if (block === undefined) return;
     this.#open.delete(index);
-    const { part, start, json } = block;
+    const { part, start, json, citations } = block;
     const input = objectField(start, "input");
-    if (isCall(start)) {
+    if (citations.length > 0) {
+      this.#send({ type: "textDelta", text: "", part, providerData: { citations } });
+    } else if (isCall(start)) {
       // In a stream the input follows in pieces; a whole reply, and some servers, bring it at once.
       const isGiven = json === "" && input !== undefined && Object.keys(input).length > 0;
       if (isGiven) this.#send({ type: "toolCallDelta", index: part, argumentsDelta: encodeJson(input) });

@@ -13,7 +13,7 @@ import { ServerBlocks } from "./anthropic-server-blocks.js";
 import { legalTranscript } from "./legal-transcript.js";
 import { WireCallIds } from "./wire-call-ids.js";
 import { losslessJson } from "./lossless-json.js";
-import { decodeJson, encodeJson } from "./wire-json.js";
+import { decodeJson, encodeJson, listField, textField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
 /** A message as JSON of the messages wire; its content is never empty. */
@@ -125,7 +125,7 @@ class Turns {
   #part(part: AssistantPart, own: boolean): WireBlock | undefined {
     switch (part.type) {
       case "text":
-        return textBlock(part.text);
+        return own ? withCitations(textBlock(part.text), part.providerData) : textBlock(part.text);
       case "reasoning":
         return own && this.#context.reasoning ? reasoningBlock(part) : undefined;
       case "toolCall":
@@ -160,7 +160,7 @@ class Turns {
     const last = content.at(-1);
     if (!this.#context.prefill) return this.#push("user", [GO_ON]);
     const text = last?.type === "text" ? last["text"] : undefined;
-    if (typeof text === "string") content[content.length - 1] = { type: "text", text: text.trimEnd() };
+    if (typeof text === "string") content[content.length - 1] = { ...last, type: "text", text: text.trimEnd() };
   }
 }
 
@@ -169,6 +169,12 @@ const FAILED: WireBlock = { type: "text", text: "The tool failed without a messa
 
 function asInstruction(block: WireBlock): WireBlock {
   return { type: "text", text: `<system>${String(block["text"])}</system>` };
+}
+
+/** What the provider quoted goes back with the text: it counts as a part of what reasoning was signed for. */
+function withCitations(block: WireBlock | undefined, data: unknown): WireBlock | undefined {
+  const citations = listField(data, "citations").filter((one) => textField(one, "type") !== undefined);
+  return block === undefined || citations.length === 0 ? block : { ...block, citations };
 }
 
 /** Reasoning is taken back only signed, as it came; that of a broken stream has no signature. */

@@ -51,7 +51,7 @@ function blockRefusals(block: Fields, role: string, at: number): readonly string
   if (!(role === "user" ? USER : ASSISTANT).includes(type)) return [`${at}: ${type} of ${role}`];
   switch (type) {
     case "text":
-      return textRefusals(block, at);
+      return [...textRefusals(block, at), ...citationRefusals(block["citations"], role, at)];
     case "thinking":
       return isText(block["signature"]) && typeof block["thinking"] === "string" ? [] : [`${at}: unsigned thinking`];
     case "redacted_thinking":
@@ -66,6 +66,13 @@ function blockRefusals(block: Fields, role: string, at: number): readonly string
     default:
       return [];
   }
+}
+
+function citationRefusals(citations: unknown, role: string, at: number): readonly string[] {
+  if (citations === undefined) return [];
+  const are =
+    Array.isArray(citations) && citations.length > 0 && citations.every((one) => isText((one as Fields)["type"]));
+  return are && role === "assistant" ? [] : [`${at}: citations`];
 }
 
 function isText(value: unknown): boolean {

@@ -4,7 +4,7 @@ import type { AssistantPart, Message } from "../../../src/domain/message.js";
 import type { ChatOptions, ReasoningEffort } from "../../../src/domain/model.js";
 import type { ChatRequest } from "../../../src/ports/model.js";
 import { refusals } from "./anthropic-law.js";
-import { call, end, start, streamed, text } from "./anthropic-wire.js";
+import { call, end, start, streamed, text, whole } from "./anthropic-wire.js";
 import { request, tool, user } from "./chat-outcome.js";
 import { event, loopback, pieces, type SeenRequest } from "./loopback.js";
 
@@ -481,6 +481,28 @@ describe("reasoning", () => {
       await using server = await loopback(pieces([body], {}, status));
       expect(await streamed({ baseUrl: server.baseUrl }, asked)).toMatchObject({ error });
       expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it("of a text goes back with what the text quotes", async () => {
+    const citation = { type: "char_location", cited_text: "x", document_index: 0 };
+    const raw =
+      start() +
+      event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
+      event({ type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation } }) +
+      event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "so" } }) +
+      event({ type: "content_block_stop", index: 0 }) +
+      end();
+    const content = [{ type: "text", text: "so", citations: [citation] }];
+    for (const body of [raw, whole(content)]) {
+      await using server = await loopback(pieces([body]));
+      const reply = await new AnthropicModel({ model: "m1", baseUrl: server.baseUrl }).chat(request());
+      const back = async (provider: string): Promise<unknown> => {
+        const sent = await bodyOf({ messages: [user("go"), replied(reply.parts, { provider }), user("on")] });
+        return (sent["messages"] as Blocks)[1]?.content;
+      };
+      expect(await back("anthropic")).toEqual(content);
+      expect(await back("other")).toEqual([{ type: "text", text: "so" }]);
     }
   });
 

@@ -53,8 +53,14 @@ const block = fc.constantFrom<unknown>(
   { type: "web_search_tool_result", tool_use_id: "s1", content: [] },
   { type: "web_search_tool_result", tool_use_id: "s9", content: [] },
 );
+const citations = fc.constantFrom<unknown>([{ type: "char_location" }], [{}, 1], [], null, { type: "x" });
 const part = fc.oneof(
   word.map((text) => ({ type: "text", text })),
+  fc.record({ text: word, citations }).map(({ text, citations: list }) => ({
+    type: "text",
+    text,
+    providerData: { citations: list },
+  })),
   fc.record(
     { type: fc.constant("reasoning"), text: word, signature: fc.oneof(word, fc.constant(7)), redacted: fc.boolean() },
     { requiredKeys: ["type", "text"] },
