@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     "http-errors",
     "json-events",
     "legal-transcript",
+    "lossless-json",
     "model-failure",
     "prepared",
     "provider-complaint",

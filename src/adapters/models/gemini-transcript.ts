@@ -2,6 +2,7 @@ import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage } from "../../domain/message.js";
 import { encodeContent, encodeResult, type GeminiPart, isBlank } from "./gemini-parts.js";
 import { legalTranscript } from "./legal-transcript.js";
+import { losslessJson } from "./lossless-json.js";
 import { decodeJson, textField } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -128,8 +129,10 @@ function encodeCall(call: ToolCallPart, form: CallForm, extras: GeminiPart | und
   return { functionCall: { ...form, args: argumentsOf(call) }, ...extras };
 }
 
-/** Always an object: a session written by an older version may hold anything. */
+/** Always an object, its numbers with the digits they came with: a session written by an older version may hold anything. */
 function argumentsOf(call: ToolCallPart): unknown {
+  const exact = typeof call.raw === "string" ? losslessJson(call.raw) : undefined;
+  if (isJsonObject(exact)) return exact;
   const args: unknown = typeof call.arguments === "string" ? decodeJson(call.arguments) : call.arguments;
   return isJsonObject(args) ? args : {};
 }

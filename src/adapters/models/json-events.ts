@@ -14,6 +14,8 @@ export type JsonReader = {
   readonly take: (value: JsonObject, isErrorEvent: boolean) => void;
   /** The reply is whole: what cannot be read any more is no loss. */
   readonly isWhole: () => boolean;
+  /** The value of JSON text; undefined for what is none. Default: rounds numbers that no double holds. */
+  readonly decode?: (text: string) => unknown;
 };
 
 /**
@@ -50,8 +52,9 @@ export class JsonEvents implements BodySink {
   readonly onStray = (line: string): void => this.onData(line, undefined);
 
   readonly onDocument = (value: unknown, text: string): void => {
-    if (value !== undefined) this.#take(value, false);
-    else this.#noise = plainText(text);
+    const { decode } = this.#reader;
+    if (value === undefined) this.#noise = plainText(text);
+    else this.#take(decode === undefined ? value : decode(text), false);
   };
 
   /** What is read from now on may be cut short, because the body is over. */
@@ -85,7 +88,7 @@ export class JsonEvents implements BodySink {
   /** The value of JSON text; undefined for noise, of which a stream may hold only so much. */
   #decode(text: string): unknown {
     if (this.#skipped > MAX_NOISE) return undefined;
-    const value = decodeJson(text);
+    const value = (this.#reader.decode ?? decodeJson)(text);
     if (value === undefined) this.#skipped += 1;
     if (this.#skipped <= MAX_NOISE || this.#reader.isWhole()) return value;
     throw new ModelFailure("response-parse", "too much of the stream is no part of a reply", { quote: text });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fetchOf, type Outcome, request, tool } from "./chat-outcome.js";
-import { call, end, gemini, piece, streamed, text, whole } from "./gemini-wire.js";
+import { fetchOf, type Outcome, request, tool, user } from "./chat-outcome.js";
+import { assistant, call, end, gemini, piece, result, streamed, text, whole } from "./gemini-wire.js";
 import { event, JSON_TYPE, loopback, pieces, SSE } from "./loopback.js";
 
 const encoder = new TextEncoder();
@@ -197,6 +197,25 @@ describe("a streamed reply", () => {
       if (chunk.type === "textDelta") release();
     });
     expect(seen).toEqual(["textDelta", "finish"]);
+  });
+
+  it("keeps the digits of numbers that no double holds, there and back, streamed or not", async () => {
+    const raw = '{"n":12345678901234567890,"x":1e400,"s":"12345678901234567"}';
+    const answer = JSON.stringify(piece([call("f", "ARGS", "c1")], {}, "STOP")).replace('"ARGS"', raw);
+    await using server = await loopback((response, { path }) => {
+      response.end(path.includes("stream") ? event(answer) : answer);
+    });
+    const model = gemini({ baseUrl: server.baseUrl });
+    const once = await model.chat(request({ tools: [tool("f")] }));
+    expect(once.parts).toMatchObject([{ type: "toolCall", raw }]);
+    expect(await model.chatStreaming(request({ tools: [tool("f")] }), () => undefined)).toEqual(once);
+    let sent = "";
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      sent = String(init?.body);
+      return Promise.resolve(new Response(answer));
+    };
+    await gemini({ fetch }).chat(request({ messages: [user("go"), assistant(once.parts), result("c1")] }));
+    expect(sent).toContain(`"args":${raw}`);
   });
 
   it("reaches the tool whose name the provider could not take", async () => {
