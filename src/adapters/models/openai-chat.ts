@@ -9,6 +9,7 @@ import { prepared } from "./prepared.js";
 import type { PromptCacheOptions } from "./openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
+import { withoutRefusedMedia } from "./refused-media.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -63,10 +64,13 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
+type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
+
 /**
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
  * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
- * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it.
+ * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it. Where the provider refuses an older
+ * picture or file, the request is made once more with a note in its place.
  */
 export class OpenAiChatModel implements ModelPort {
   readonly #options: OpenAiChatOptions;
@@ -107,17 +111,21 @@ export class OpenAiChatModel implements ModelPort {
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    try {
+      return await this.#send(request, way);
+    } catch (error) {
+      const healed = withoutRefusedMedia(request, error);
+      if (healed === undefined) throw error;
+      return await this.#send(healed, way);
+    }
   }
 
-  #prepare(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): ModelCall {
+  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
+  }
+
+  #prepare(request: ChatRequest, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: BodyContext = {

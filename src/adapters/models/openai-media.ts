@@ -38,7 +38,8 @@ function urlOf(source: FileSource, mimeType: string): string {
   return source.url ?? `data:${mimeType};base64,${source.base64}`;
 }
 
-function noteOn(part: ImageContent | FileContent): string {
+/** Words to stand in the place of a picture or a file. */
+export function noteOn(part: ImageContent | FileContent): string {
   const name = part.type === "file" ? (part.name ?? "") : "";
   const about = [name, part.mimeType].filter((word) => word !== "").map((word) => encodeJson(word.slice(0, 200)));
   return `[${part.type === "image" ? "An image" : "A file"} that cannot be shown: ${about.join(", ")}]`;

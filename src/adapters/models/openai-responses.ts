@@ -9,6 +9,7 @@ import { type ApiKey, Endpoint } from "./endpoint.js";
 import type { PromptCacheOptions } from "./openai-cache.js";
 import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
 import { ResponsesDecoder } from "./openai-responses-stream.js";
+import { withoutRefusedMedia } from "./refused-media.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -63,7 +64,7 @@ type Way = { readonly stream: boolean; readonly onChunk: ChunkListener; readonly
  * OpenAI's responses protocol, without anything stored at the provider: every request holds the conversation, and reasoning goes back
  * encrypted as it came. Efforts map to `reasoning.effort`: off `none`, minimal to xhigh by their own names, maximum `max`. Stop sequences
  * and seed have no place on this wire and are not sent. An error result goes out as `<tool_error>` text, since the wire has no flag for
- * it. Where the provider refuses the reasoning of a conversation, the request is made once more without.
+ * it. Where the provider refuses the reasoning of a conversation, or an older picture or file, the request is made once more without.
  */
 export class OpenAiResponsesModel implements ModelPort {
   readonly #options: OpenAiResponsesOptions;
@@ -107,6 +108,8 @@ export class OpenAiResponsesModel implements ModelPort {
     try {
       return await this.#send(request, { ...how, replaysReasoning });
     } catch (error) {
+      const healed = withoutRefusedMedia(request, error);
+      if (healed !== undefined) return await this.#send(healed, { ...how, replaysReasoning });
       if (!replaysReasoning || !refusesReasoning(error)) throw error;
       return await this.#send(request, { ...how, replaysReasoning: false });
     }

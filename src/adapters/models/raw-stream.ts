@@ -8,6 +8,7 @@ import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "..
 import { callLimits, type CallLimits } from "./call-limits.js";
 import type { ChatCompletionChunk } from "./openai-chat-wire.js";
 import { ownResponse, withOwnName } from "./own-names.js";
+import { prepared } from "./prepared.js";
 import { RawChunks } from "./raw-chunks.js";
 import { abandon, eachOf } from "./raw-iteration.js";
 import { RequestWatch } from "./request-watch.js";
@@ -84,7 +85,7 @@ class StreamModel implements ModelPort {
   }
 
   async chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
-    const tools = sendableTools(request.tools).map(({ name }) => name);
+    const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
     const names = new WireNames(tools);
     const accumulator = new StreamAccumulator();
     const watch = new RequestWatch(request.signal);

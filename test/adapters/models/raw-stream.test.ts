@@ -175,6 +175,11 @@ describe("a stream that fails", () => {
     await expect(modelOf(() => Promise.reject(defect)).chat(request())).rejects.toBe(defect);
   });
 
+  it("fails as request-build where the request itself is none", async () => {
+    const tools = [null] as unknown as [];
+    await expect(modelOf(() => given()).chat(request({ tools }))).rejects.toMatchObject({ kind: "request-build" });
+  });
+
   it("fails where the function gives no stream", async () => {
     for (const wrong of [undefined, 7, {}, [], { [Symbol.asyncIterator]: 7 }]) {
       const model = modelOf(() => wrong as never);
