@@ -1,6 +1,6 @@
 import type { Content, ContentSource } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
-import type { AssistantMessage, Message, ProviderData, ToolMessage } from "../../domain/message.js";
+import type { AssistantMessage, Message, ProviderData, ToolCallPart, ToolMessage } from "../../domain/message.js";
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -11,6 +11,7 @@ import type {
 } from "./ai-sdk-types.js";
 import { fileSource, imageType } from "./file-source.js";
 import { legalTranscript } from "./legal-transcript.js";
+import { losslessJson } from "./lossless-json.js";
 import { decodeJson } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -88,7 +89,7 @@ function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, cont
         type: "tool-call",
         toolCallId: part.id,
         toolName: name,
-        input: inputOf(part.arguments),
+        input: inputOf(part),
         ...extras,
       });
       speaks = true;
@@ -115,9 +116,11 @@ export function providerOptionsOf(data: unknown): SharedV4ProviderOptions | unde
   return known.length === 0 ? undefined : (Object.fromEntries(known) as SharedV4ProviderOptions);
 }
 
-/** Always an object: a session written by an older version may hold anything. */
-function inputOf(stored: unknown): unknown {
-  const input = typeof stored === "string" ? decodeJson(stored) : stored;
+/** Always an object, its numbers with the digits they came with: a session written by an older version may hold anything. */
+function inputOf({ raw, arguments: stored }: ToolCallPart): unknown {
+  const exact = typeof raw === "string" ? losslessJson(raw) : undefined;
+  if (isJsonObject(exact)) return exact;
+  const input: unknown = typeof stored === "string" ? decodeJson(stored) : stored;
   return isJsonObject(input) ? input : {};
 }
 

@@ -359,6 +359,24 @@ describe("a model of @ai-sdk/anthropic", () => {
     expect(await streamedBy(claude(server))).toMatchObject({ error: "overloaded", partialText: "Half" });
   });
 
+  it("keeps the digits of numbers that no double holds, there and back", async () => {
+    const raw = '{"n":12345678901234567890}';
+    const big = block(0, { type: "tool_use", id: "t1", name: "f", input: {} }, [
+      { type: "input_json_delta", partial_json: raw },
+    ]);
+    await using server = await loopback(pieces([messageStart + big + messageEnd("tool_use")]));
+    const { parts, provider } = await claude(server).chatStreaming(tools, () => undefined);
+    expect(parts).toMatchObject([{ type: "toolCall", raw }]);
+    let sent = "";
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      sent = String(init?.body);
+      return Promise.resolve(new Response("{}", { status: 400 }));
+    };
+    const model = new AiSdkModel({ model: createAnthropic({ apiKey: "k", fetch })("claude-test") });
+    await wholeBy(model, request({ messages: [user("go"), assistant(parts, provider), result("t1")] }));
+    expect(sent).toContain(`"input":${raw}`);
+  });
+
   it("groups results, images among them, and marks failures", async () => {
     await using server = await loopback(
       pieces([
