@@ -83,7 +83,7 @@ export class BlockReader {
     const { part, start, json, citations } = block;
     const input = objectField(start, "input");
     if (citations.length > 0) {
-      this.#send({ type: "textDelta", text: "", part, providerData: { citations } });
+      this.#send({ type: "textDelta", text: "", part, providerData: plain({ citations }) });
     } else if (isCall(start)) {
       // In a stream the input follows in pieces; a whole reply, and some servers, bring it at once.
       const isGiven = json === "" && input !== undefined && Object.keys(input).length > 0;
@@ -91,7 +91,7 @@ export class BlockReader {
     } else if (isServerBlock(start)) {
       const given = json === "" ? input : decodeJson(json);
       const whole = isJsonObject(given) ? { ...start, input: given } : start;
-      this.#send({ type: "reasoningDelta", text: "", part, providerData: serverBlockData(whole) });
+      this.#send({ type: "reasoningDelta", text: "", part, providerData: serverBlockData(plain(whole)) });
     }
   }
 
@@ -133,4 +133,10 @@ function isServerBlock(start: JsonObject): boolean {
 function idOf(start: JsonObject): string | undefined {
   const id = fieldOf(start, "id");
   return typeof id === "number" ? String(id) : textField(start, "id");
+}
+
+/** What is stored holds plain values: digits of numbers that were kept while reading are rounded there. */
+function plain(value: JsonObject): JsonObject {
+  const copy = decodeJson(encodeJson(value));
+  return isJsonObject(copy) ? copy : {};
 }

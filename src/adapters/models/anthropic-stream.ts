@@ -6,6 +6,7 @@ import { UsageReader } from "./anthropic-usage.js";
 import type { ReplyDecoder } from "./call-model.js";
 import { streamFailure } from "./http-errors.js";
 import { JsonEvents } from "./json-events.js";
+import { decodeLossless } from "./lossless-json.js";
 import { complaintInStream } from "./provider-complaint.js";
 import { fieldOf, listField, objectField, textField } from "./wire-json.js";
 
@@ -47,6 +48,7 @@ export class AnthropicDecoder implements ReplyDecoder {
     this.#events = new JsonEvents({
       take: (value, isErrorEvent) => this.#take(value, isErrorEvent),
       isWhole: () => this.finished,
+      decode: decodeLossless,
     });
   }
 

@@ -11,6 +11,7 @@ import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
+import { withoutRefusedMedia } from "./refused-media.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 
@@ -71,7 +72,8 @@ type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Claude, and any server that speaks its messages protocol. Broken calls come back marked, never dropped. Reasoning goes back signed as
- * it came; where the provider refuses a piece of it, the request is sent once more without any, so that no session is stuck.
+ * it came; where the provider refuses a piece of it, or an older picture or file, the request is sent once more without, so that no session
+ * is stuck.
  */
 export class AnthropicModel implements ModelPort {
   readonly #options: AnthropicOptions;
@@ -118,11 +120,18 @@ export class AnthropicModel implements ModelPort {
   }
 
   async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
-    try {
-      return await this.#send(request, how, { reasoning: true });
-    } catch (error) {
-      if (!refusesReasoning(error) || !hasReasoning(request, this.#provider)) throw error;
-      return await this.#send(request, how, { reasoning: false });
+    let asked = request;
+    let reasoning = true;
+    // Each refusal takes something out of the request, so that there are few.
+    for (;;) {
+      try {
+        return await this.#send(asked, how, { reasoning });
+      } catch (error) {
+        const healed = withoutRefusedMedia(asked, error);
+        if (reasoning && refusesReasoning(error) && hasReasoning(asked, this.#provider)) reasoning = false;
+        else if (healed === undefined) throw error;
+        else asked = healed;
+      }
     }
   }
 

@@ -8,8 +8,8 @@ import { streamFailure } from "./http-errors.js";
 import { JsonEvents } from "./json-events.js";
 import { ModelFailure } from "./model-failure.js";
 import { complaintInStream } from "./provider-complaint.js";
-import { losslessJson } from "./lossless-json.js";
-import { decodeJson, encodeJson, fieldOf, listField, objectField, textField } from "./wire-json.js";
+import { decodeLossless } from "./lossless-json.js";
+import { encodeJson, fieldOf, listField, objectField, textField } from "./wire-json.js";
 
 /**
  * Turns the responses of this wire, streamed or whole, into chunks. A part with a thought signature stays a part of its own, since the
@@ -32,7 +32,7 @@ export class GeminiDecoder implements ReplyDecoder {
     this.#events = new JsonEvents({
       take: (value, isErrorEvent) => this.#take(value, isErrorEvent),
       isWhole: () => this.finished,
-      decode,
+      decode: decodeLossless,
     });
   }
 
@@ -136,9 +136,4 @@ export class GeminiDecoder implements ReplyDecoder {
   #failure(kind: ModelFailure["kind"], message: string, quote: string, retryable: boolean): ModelFailure {
     return new ModelFailure(kind, message, { quote, retryable, requestId: this.#responseId });
   }
-}
-
-/** Arguments are JSON on this wire, not text: their digits would be lost. Costs more only where there may be such a number. */
-function decode(text: string): unknown {
-  return /\d{16}|\d[eE][+-]?\d{3}/.test(text) ? losslessJson(text) : decodeJson(text);
 }

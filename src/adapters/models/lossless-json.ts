@@ -1,4 +1,5 @@
 import { isLossless } from "../../domain/lossless-number.js";
+import { decodeJson } from "./wire-json.js";
 
 /**
  * The value of JSON text, made so that `JSON.stringify` writes numbers that no double holds with the digits they came with; undefined
@@ -16,4 +17,9 @@ export function losslessJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** `decodeJson`, with the digits of numbers kept where there are such numbers: to look at each value costs several times as much. */
+export function decodeLossless(text: string): unknown {
+  return /\d{16}|\d[eE][+-]?\d{3}/.test(text) ? losslessJson(text) : decodeJson(text);
 }

@@ -319,6 +319,28 @@ describe("calls", () => {
     expect(await inputOf({ raw, arguments: { id: 12345678901234567890 } })).toBe(raw);
   });
 
+  it("come with them, streamed or whole", async () => {
+    const raw = '{"id":12345678901234567890}';
+    const bodies = [
+      start() + call(0, "t1", "f", raw) + end("tool_use"),
+      whole([{ type: "tool_use", id: "t1", name: "f", input: {} }]),
+    ];
+    for (const body of bodies) {
+      await using server = await loopback(pieces([body.replace('"input":{}', `"input":${raw}`)]));
+      const { parts } = await new AnthropicModel({ model: "m1", baseUrl: server.baseUrl }).chat(request());
+      expect(parts).toMatchObject([{ raw }]);
+    }
+  });
+
+  it("of the provider's own tools hold plain values", async () => {
+    const found = { type: "web_search_tool_result", tool_use_id: "s1", content: [{ at: 7 }] };
+    const body = whole([found, { type: "text", text: "a", citations: [{ type: "x", at: 7 }] }]);
+    await using server = await loopback(pieces([body.replaceAll('"at":7', '"at":12345678901234567890')]));
+    const { parts } = await new AnthropicModel({ model: "m1", baseUrl: server.baseUrl }).chat(request());
+    expect(JSON.stringify(parts).match(/"at":12345678901234567000/g)).toHaveLength(2);
+    expect(JSON.parse(JSON.stringify(parts))).toEqual(parts);
+  });
+
   it("F090: go with an object, whatever was stored", async () => {
     expect(await inputOf({ arguments: {}, malformed: { raw: '{"cmd":"echo hi}', reason: "no JSON" } })).toBe("{}");
     expect(await inputOf({ arguments: '{"a":1}' })).toBe('{"a":1}');
@@ -468,6 +490,25 @@ describe("reasoning", () => {
     expect(await streamed({ baseUrl: server.baseUrl }, asked)).toMatchObject({ text: "ok" });
     const kinds = server.requests.map(({ body }) => (body["messages"] as Blocks)[1]?.content.length);
     expect(kinds).toEqual([3, 1]);
+  });
+
+  it("and an older picture are left out one after the other where the provider refuses both", async () => {
+    await using server = await loopback((response, _, nth) => {
+      const messages = [
+        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 8000000 bytes > 5242880 bytes",
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+      ];
+      const error = { type: "invalid_request_error", message: messages[nth] };
+      if (nth < 2) response.writeHead(400).end(JSON.stringify({ type: "error", error }));
+      else response.end(OK);
+    });
+    const image = { type: "image", source: { base64: "iVBORw0KGgo=" }, mimeType: "image/png" };
+    const { messages = [], tools = [] } = history({});
+    const asked = request({ messages: [said({ role: "user", content: [image] }), ...messages], tools });
+    expect(await streamed({ baseUrl: server.baseUrl }, asked)).toMatchObject({ text: "ok" });
+    const sent = server.requests.map(({ body }) => body["messages"] as Blocks);
+    expect(sent.map(([first]) => first?.content[0]?.["type"])).toEqual(["image", "text", "text"]);
+    expect(sent.map(([, reply]) => reply?.content.length)).toEqual([3, 3, 1]);
   });
 
   it("is not sent a second time for any other refusal, nor where there was none", async () => {
