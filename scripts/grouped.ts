@@ -25,6 +25,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     "prepared",
     "provider-complaint",
     "read-text",
+    "refused-media",
     "reply-body",
     "request-watch",
     "retry-after",
