@@ -69,7 +69,9 @@ function configOf(
   { hasTools }: { readonly hasTools: boolean },
   context: GeminiBodyContext,
 ): GeminiPart {
-  const { responseSchema, stopSequences = [] } = options;
+  const { responseSchema, stopSequences = [], toolChoice = "auto" } = options;
+  // Models before 3 refuse a request that asks for both; and a reply that must call a tool has no text to shape.
+  const mayShape = !hasTools || (context.generation === 3 && (toolChoice === "auto" || toolChoice === "none"));
   return {
     temperature: options.temperature,
     topP: options.topP,
@@ -77,8 +79,7 @@ function configOf(
     stopSequences: stopSequences.length === 0 ? undefined : stopSequences,
     seed: options.seed,
     thinkingConfig: thinkingOf(options.reasoningEffort, context),
-    // Models before 3 refuse a request that asks for both.
-    ...(responseSchema === undefined || (hasTools && context.generation < 3) ? undefined : formOf(responseSchema)),
+    ...(responseSchema === undefined || !mayShape ? undefined : formOf(responseSchema)),
   };
 }
 

@@ -271,7 +271,7 @@ describe("a schema", () => {
     expect(geminiSchema(schema)).toEqual(wanted);
   });
 
-  it("of the reply is enforced, except beside tools of models before 3", async () => {
+  it("of the reply is enforced, except beside tools that must be called, and any tools before Gemini 3", async () => {
     const responseSchema = { type: "object", properties: { a: { const: "x" } } };
     const sent = {
       responseMimeType: "application/json",
@@ -280,6 +280,8 @@ describe("a schema", () => {
     expect(await withOptions({ responseSchema })).toMatchObject({ generationConfig: sent });
     const both = { options: { responseSchema }, tools: [tool("f")] };
     expect(await bodyOf(both)).toMatchObject({ generationConfig: sent });
+    const forced = await bodyOf({ ...both, options: { responseSchema, toolChoice: "required" } });
+    expect(forced["generationConfig"]).toEqual({});
     expect((await bodyOf(both, { model: "gemini-2.5-flash" }))["generationConfig"]).toEqual({});
   });
 });
