@@ -35,7 +35,6 @@ const CONTENT_KINDS: Readonly<Record<string, PieceKind>> = {
  * not brought. Each text is handed on once, whichever of the wire's several repetitions of it arrives.
  */
 export class ResponsesOutput {
-  hasOutput = false;
   hasCalls = false;
   isRefusal = false;
   readonly #emit: (chunk: StreamChunk) => void;
@@ -70,8 +69,7 @@ export class ResponsesOutput {
 
   /** An item is over. */
   close(source: JsonObject, index: number | undefined): void {
-    const rest = this.#items.filter((item) => !item.isOver);
-    const known = this.#match(source, index, (item) => rest.includes(item));
+    const known = this.#match(source, index, (item) => !item.isOver);
     this.#close(known ?? this.#open(source, index), source);
   }
 
@@ -113,7 +111,8 @@ export class ResponsesOutput {
   }
 
   #send(item: Item, kind: PieceKind, at: number, text: string): void {
-    if (text === "") return;
+    // A call's arguments under the number of a text would be taken for another call's.
+    if (text === "" || item.type !== typeOf(kind)) return;
     const key = `${kind}/${at}`;
     const sent = item.sent.get(key);
     if (kind === "summary" || kind === "reasoning") {
@@ -126,7 +125,6 @@ export class ResponsesOutput {
   }
 
   #chunk(item: Item, kind: PieceKind, at: number, text: string, isNext: boolean): void {
-    this.hasOutput = true;
     switch (kind) {
       case "summary":
       case "reasoning":
@@ -166,7 +164,6 @@ export class ResponsesOutput {
     if (index !== undefined) this.#numbered.set(index, item);
     if (item.id !== undefined) this.#named.set(item.id, item);
     if (type === "function_call") {
-      this.hasOutput = true;
       this.hasCalls = true;
       const id = item.callId ?? item.id;
       this.#emit({ type: "toolCallDelta", index: item.place, id, name: textField(source, "name") });
@@ -199,7 +196,9 @@ export class ResponsesOutput {
   }
 }
 
+/** The type of the items that consist of such texts. */
 function typeOf(kind: PieceKind): string {
+  if (kind === "arguments") return "function_call";
   return kind === "summary" || kind === "reasoning" ? "reasoning" : "message";
 }
 

@@ -132,6 +132,11 @@ describe("a server that bends the responses wire", () => {
       calls(["c", "f", {}], ["c", "f", { a: 1 }]),
     ],
     [
+      "arguments under the number of a text",
+      `${added(0, call("c1"))}${args(0, "{}")}${added(1, item.message(""))}${args(1, "}")}${delta(1, "hi")}${END}`,
+      { text: "hi", calls: [["c1", "f", {}]], finish: "tool-calls" },
+    ],
+    [
       "two open calls of one id, whole in the last event only",
       `${added(5, call("c"))}${added(6, call("c"))}${frame("response.completed", { response: response([call("c", "{}"), call("c", '{"a":1}')], { usage: null }) })}`,
       calls(["c", "f", {}], ["c", "f", { a: 1 }]),
