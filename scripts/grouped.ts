@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     "json-events",
     "legal-transcript",
     "lossless-json",
+    "media-note",
     "model-failure",
     "prepared",
     "provider-complaint",

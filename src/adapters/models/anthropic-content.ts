@@ -1,6 +1,6 @@
 import type { Content, ContentSource } from "../../domain/content.js";
 import { fileSource, imageType } from "./file-source.js";
-import { encodeJson } from "./wire-json.js";
+import { noteOn } from "./media-note.js";
 
 /** A block of content as JSON of the messages wire. */
 export type WireBlock = { readonly type: string; readonly [key: string]: unknown };
@@ -23,18 +23,13 @@ function encodePart(part: Content): WireBlock | undefined {
     case "text":
       return textBlock(part.text);
     case "image":
-      return imageBlock(part.source, part.mimeType) ?? note("An image", part.mimeType);
+      return imageBlock(part.source, part.mimeType) ?? textBlock(noteOn(part));
     case "file":
-      return fileBlock(part.source, part.mimeType, part.name) ?? note("A file", part.mimeType, part.name);
+      return fileBlock(part.source, part.mimeType, part.name) ?? textBlock(noteOn(part));
     default:
       // Written by another version.
       return undefined;
   }
-}
-
-function note(what: string, mimeType: string, name = ""): WireBlock {
-  const about = [name, mimeType].filter((word) => word !== "").map((word) => encodeJson(word.slice(0, 200)));
-  return { type: "text", text: `[${what} stands here that you cannot see: ${about.join(", ")}]` };
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];

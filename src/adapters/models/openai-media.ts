@@ -1,6 +1,6 @@
 import type { FileContent, ImageContent } from "../../domain/content.js";
 import { type FileSource, fileSource, imageType } from "./file-source.js";
-import { encodeJson } from "./wire-json.js";
+import { noteOn } from "./media-note.js";
 
 /** A picture or a file as the wires of OpenAI can carry it; `none` is one they cannot, with words to stand in its place. */
 export type Media =
@@ -36,11 +36,4 @@ export function mediaOf(part: ImageContent | FileContent): Media {
 
 function urlOf(source: FileSource, mimeType: string): string {
   return source.url ?? `data:${mimeType};base64,${source.base64}`;
-}
-
-/** Words to stand in the place of a picture or a file. */
-export function noteOn(part: ImageContent | FileContent): string {
-  const name = part.type === "file" ? (part.name ?? "") : "";
-  const about = [name, part.mimeType].filter((word) => word !== "").map((word) => encodeJson(word.slice(0, 200)));
-  return `[${part.type === "image" ? "An image" : "A file"} that cannot be shown: ${about.join(", ")}]`;
 }

@@ -2,7 +2,7 @@ import type { Content } from "../../domain/content.js";
 import { ModelError } from "../../domain/errors.js";
 import type { Message } from "../../domain/message.js";
 import type { ChatRequest } from "../../ports/model.js";
-import { noteOn } from "./openai-media.js";
+import { noteOn } from "./media-note.js";
 
 /**
  * The request to make instead of one that the provider refused, before any output, for a picture or a file: the same, with notes in place

@@ -225,9 +225,9 @@ describe("content", () => {
     ];
     const [message] = (await bodyOf({ messages: [said({ role: "user", content })] }))["messages"] as Blocks;
     expect(message?.content.map((block) => block["text"])).toEqual([
-      '[An image stands here that you cannot see: "image/bmp"]',
-      '[An image stands here that you cannot see: "image/png"]',
-      '[A file stands here that you cannot see: "a\\"b.zip", "application/zip"]',
+      '[An image that cannot be shown: "image/bmp"]',
+      '[An image that cannot be shown: "image/png"]',
+      '[A file that cannot be shown: "a\\"b.zip", "application/zip"]',
     ]);
   });
 
