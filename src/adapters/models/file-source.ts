@@ -18,9 +18,19 @@ export function fileSource(source: ContentSource, declared: string): FileSource 
 }
 
 function withBytes(text: string, mimeType: string): FileSource | undefined {
+  const base64 = isStandard(text) ? text : standardForm(text);
+  return base64 === undefined ? undefined : { base64, mimeType };
+}
+
+/** Most are as they should be, and some are long: those are looked through once and not copied. */
+function isStandard(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+}
+
+function standardForm(text: string): string | undefined {
   const bare = text.replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
   if (bare.length % 4 === 1 || !/^[A-Za-z0-9+/]+$/.test(bare)) return undefined;
-  return { base64: bare + "=".repeat((4 - (bare.length % 4)) % 4), mimeType };
+  return bare + "=".repeat((4 - (bare.length % 4)) % 4);
 }
 
 /** What base64 of each image type begins with. */

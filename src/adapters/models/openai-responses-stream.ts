@@ -4,7 +4,8 @@ import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ReplyDecoder } from "./call-model.js";
 import { streamFailure } from "./http-errors.js";
 import { JsonEvents } from "./json-events.js";
-import { type PieceKind, ResponsesOutput } from "./openai-responses-items.js";
+import { outputIndex, type PieceKind } from "./openai-responses-index.js";
+import { ResponsesOutput } from "./openai-responses-items.js";
 import { openAiUsage } from "./openai-usage.js";
 import { complaintInStream, complaintOf } from "./provider-complaint.js";
 import { fieldOf, listField, objectField, textField } from "./wire-json.js";
@@ -98,8 +99,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   #takeItem(event: JsonObject, how: "open" | "close"): void {
     const item = objectField(event, "item");
-    const index = fieldOf(event, "output_index");
-    if (item !== undefined) this.#output[how](item, typeof index === "number" ? index : undefined);
+    if (item !== undefined) this.#output[how](item, outputIndex(event));
   }
 
   /** A whole response: the answer to a request without streaming, or what the last event of a stream holds. */
