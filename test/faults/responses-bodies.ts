@@ -1,6 +1,6 @@
 import type { Outcome } from "../adapters/models/chat-outcome.js";
 import { event } from "../adapters/models/loopback.js";
-import { type Fields, frame, item, response } from "../adapters/models/responses-wire.js";
+import { type Fields, frame, item } from "../adapters/models/responses-wire.js";
 
 /** A field case told on the responses wire: one body, and what it must come to. */
 export type ResponsesCase = { readonly name: string; readonly raw: string; readonly wanted: Outcome };
@@ -12,7 +12,7 @@ const added = (whole: Fields, index: number): string =>
 const args = (text: string, index: number): string =>
   frame("response.function_call_arguments.delta", { output_index: index, delta: text });
 const end = (fields: Fields = {}): string => {
-  const whole = response([], { usage: null, ...fields });
+  const whole: Fields = { status: "completed", error: null, output: [], usage: null, ...fields };
   return frame(`response.${String(whole["status"])}`, { response: whole });
 };
 const limit = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } };
