@@ -23,6 +23,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     "lossless-json",
     "media-note",
     "model-failure",
+    "own-names",
     "prepared",
     "provider-complaint",
     "read-text",

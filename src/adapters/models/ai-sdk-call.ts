@@ -1,12 +1,12 @@
 import { ModelError } from "../../domain/errors.js";
 import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
-import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../ports/model.js";
 import { AiSdkDecoder } from "./ai-sdk-chunks.js";
 import { aiSdkFailure, headersOf } from "./ai-sdk-errors.js";
 import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
 import type { CallLimits } from "./call-limits.js";
+import { ownResponse, withOwnName } from "./own-names.js";
 import { prepared } from "./prepared.js";
 import { RequestWatch } from "./request-watch.js";
 import { toModelError } from "./to-model-error.js";
@@ -57,9 +57,7 @@ export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
     watch.expect(call.limits.timeoutMs, "answer");
     if (call.stream) await readStream(call, options, watch, decoder);
     else await readWhole(call, options, watch, decoder);
-    const response = accumulator.toResponse({ malformed: "mark" });
-    const { model } = decoder;
-    return { ...response, provider: call.provider, ...(model === undefined ? undefined : { model }) };
+    return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
   } catch (error) {
     throw failureOf(error, call, accumulator);
   } finally {
@@ -119,9 +117,4 @@ function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulat
   } catch {
     return new ModelError("response-parse", "the reply could not be read", { provider });
   }
-}
-
-function withOwnName(chunk: StreamChunk, names: WireNames): StreamChunk {
-  if (chunk.type !== "toolCallDelta" || chunk.name === undefined) return chunk;
-  return { ...chunk, name: names.fromWire(chunk.name) };
 }
