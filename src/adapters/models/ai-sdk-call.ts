@@ -3,7 +3,7 @@ import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { ChunkListener } from "../../ports/model.js";
 import { AiSdkDecoder } from "./ai-sdk-chunks.js";
-import { aiSdkFailure, headersOf } from "./ai-sdk-errors.js";
+import { aiSdkFailure, headersOf, keysIn } from "./ai-sdk-errors.js";
 import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
 import type { CallLimits } from "./call-limits.js";
 import { ownResponse, withOwnName } from "./own-names.js";
@@ -110,8 +110,9 @@ async function readStream(
 }
 
 function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulator): Error {
-  const { provider, names, toolNames, secrets } = call;
+  const { provider, names, toolNames } = call;
   try {
+    const secrets = [...call.secrets, ...keysIn(error)];
     const about = { provider, names, toolNames, secrets, headers: headersOf(error), soFar: accumulator.partial() };
     return toModelError(aiSdkFailure(error), about);
   } catch {

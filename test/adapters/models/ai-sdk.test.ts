@@ -254,6 +254,20 @@ describe("a model of @ai-sdk/openai-compatible", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([
+    ["Incorrect API key provided: my-own-key-1234.", "my-own-key-1234"],
+    ["no such token: sk-proj-abcdefgh12345678", "sk-proj-abcdefgh12345678"],
+    ["Authorization: Bearer eyJhbGciOi.abc was refused", "eyJhbGciOi.abc"],
+    ["API key AIzaSyA1234567890abcdef not valid", "AIzaSyA1234567890abcdef"],
+  ])("quotes no key that a provider quotes: %s", async (message, key) => {
+    await using server = await loopback(pieces([JSON.stringify({ error: { message } })], JSON_TYPE, 401));
+    const error: unknown = await chat(server)
+      .chat(request())
+      .catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain("[secret]");
+    expect(JSON.stringify([error, String(error), (error as Error).stack, (error as Error).cause])).not.toContain(key);
+  });
+
   it("reports a server that is not there, and one that resets, as transport", async () => {
     expect(await streamedBy(chat({ baseUrl: "http://127.0.0.1:1/v1" }))).toMatchObject({ error: "transport" });
     await using server = await loopback((response) => {
