@@ -8,6 +8,7 @@ import { events, type Fields, frame, item, response, streamOf } from "./response
 
 const encoder = new TextEncoder();
 const incomplete = "ModelError(response-parse): the body ended before the reply was finished";
+const END = frame("response.completed", { response: response([], { usage: null }) });
 const model = (options: Partial<OpenAiResponsesOptions>) => new OpenAiResponsesModel({ model: "m", ...options });
 
 /** Both a whole body and one that comes byte by byte must come to the same. */
@@ -30,8 +31,10 @@ describe("a reply on the responses wire", () => {
 
   it("comes to the same cut in two at every place", async () => {
     const output = [item.reasoning("C", ["é"]), item.message("🧭"), item.call("c1", "f", '{"ü":1}')];
-    const bytes = Buffer.from(streamOf(output));
-    const wanted = await outcomeOf(streamOf(output));
+    const body = events(response(output)).slice(2, -1).join("") + END;
+    const bytes = Buffer.from(body);
+    const wanted = await outcomeOf(body);
+    expect(wanted).toMatchObject({ text: "🧭", reasoning: "é", calls: [["c1", "f", { ü: 1 }]] });
     for (let cut = 0; cut <= bytes.length; cut++) {
       const fetch = fetchOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
       expect(await streamedBy(model({ baseUrl: "http://unused.test", fetch })), `cut at ${cut}`).toEqual(wanted);
@@ -117,7 +120,6 @@ const done = (index: number, whole: Fields): string =>
   frame("response.output_item.done", { output_index: index, item: whole });
 const args = (index: number, text: string): string =>
   frame("response.function_call_arguments.delta", { output_index: index, delta: text });
-const END = frame("response.completed", { response: response([], { usage: null }) });
 const calls = (...list: NonNullable<Outcome["calls"]>): Outcome => ({ text: "", calls: list, finish: "tool-calls" });
 const call = (id: string, text = ""): Fields => item.call(id, "f", text);
 
