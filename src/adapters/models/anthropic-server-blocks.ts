@@ -10,30 +10,34 @@ export function serverBlockData(block: JsonObject): JsonObject {
 
 /**
  * The calls of the provider's own tools (web search, code execution) and their results, which go back in their places as they came. One
- * without its other half is left out: the provider refuses it.
+ * without its other half, and one whose id was there before, is left out: the provider refuses it.
  */
 export class ServerBlocks {
-  readonly #paired: ReadonlySet<string>;
+  readonly #ids = new Set<string>();
+  readonly #sent = new Set<AssistantPart>();
 
-  constructor(parts: readonly AssistantPart[]) {
-    const calls = new Set<string>();
-    const paired = new Set<string>();
+  /** Looks at the parts of the next reply, in the order of the conversation. */
+  pair(parts: readonly AssistantPart[]): void {
+    this.#sent.clear();
+    const open = new Map<string, AssistantPart>();
     for (const part of parts) {
       const block = blockOf(part);
-      const id = textField(block, "id");
       const answered = textField(block, "tool_use_id");
-      if (answered !== undefined && calls.delete(answered)) paired.add(answered);
-      else if (id !== undefined && !paired.has(id)) calls.add(id);
+      const id = answered ?? textField(block, "id");
+      const call = answered === undefined ? undefined : open.get(answered);
+      if (id === undefined || this.#ids.has(id)) continue;
+      if (answered === undefined) open.set(id, part);
+      if (call === undefined) continue;
+      this.#ids.add(id);
+      this.#sent.add(call).add(part);
     }
-    this.#paired = paired;
   }
 
-  /** The blocks of a part that is one of these, none where it must not go back; undefined for any other part. */
+  /** The block of a part that is one of these, none where it must not go back; undefined for any other part. */
   take(part: AssistantPart): readonly WireBlock[] | undefined {
     const block = blockOf(part);
     if (block === undefined) return undefined;
-    const id = textField(block, "tool_use_id") ?? textField(block, "id") ?? "";
-    return this.#paired.has(id) ? [block] : [];
+    return this.#sent.has(part) ? [block] : [];
   }
 }
 

@@ -65,6 +65,7 @@ function texts(content: readonly Content[]): readonly Content[] {
 class Turns {
   readonly #context: TranscriptContext;
   readonly #ids = new WireCallIds(64);
+  readonly #server = new ServerBlocks();
   readonly #turns: { readonly role: "user" | "assistant"; readonly content: WireBlock[] }[] = [];
   /** Wire ids of the calls whose results are to come, in the order of the calls. */
   #open: string[] = [];
@@ -116,9 +117,9 @@ class Turns {
 
   #reply(message: AssistantMessage): readonly WireBlock[] {
     const own = message.provider === undefined || message.provider === this.#context.provider;
-    const server = new ServerBlocks(own ? message.parts : []);
+    this.#server.pair(own ? message.parts : []);
     this.#open = [];
-    const blocks = message.parts.flatMap((part) => server.take(part) ?? this.#part(part, own) ?? []);
+    const blocks = message.parts.flatMap((part) => this.#server.take(part) ?? this.#part(part, own) ?? []);
     return withoutReasoningAtEnd(blocks);
   }
 

@@ -113,9 +113,9 @@ function pairRefusals(messages: readonly Message[]): readonly string[] {
     if (JSON.stringify(results) !== JSON.stringify(asked)) found.push(`${at}: results ${results} for calls ${asked}`);
     if (answers.slice(0, results.length).includes(undefined)) found.push(`${at}: something in front of the results`);
     for (const { type, id } of content) {
-      if (type !== "tool_use") continue;
-      if (!NAME.test(String(id)) || seen.has(String(id))) found.push(`${at}: id ${String(id)}`);
-      seen.add(String(id));
+      if (type !== "tool_use" && type !== "server_tool_use") continue;
+      if (!NAME.test(String(id)) || seen.has(`${String(type)} ${String(id)}`)) found.push(`${at}: id ${String(id)}`);
+      seen.add(`${String(type)} ${String(id)}`);
     }
     if (at === messages.length - 1 && content.some(({ type }) => type === "tool_use")) found.push("open calls");
     const server = content.filter(({ type }) => String(type).startsWith("server_"));

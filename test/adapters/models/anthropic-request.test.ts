@@ -511,6 +511,18 @@ describe("reasoning", () => {
     expect(sent.map(([, reply]) => reply?.content.length)).toEqual([3, 3, 1]);
   });
 
+  it("of the provider's own tools goes back once, and never by halves", async () => {
+    const half = (block: object): AssistantPart =>
+      ({ type: "reasoning", text: "", providerData: { block } }) as unknown as AssistantPart;
+    const use = { type: "server_tool_use", id: "s1", name: "web_search", input: {} };
+    const found = { type: "web_search_tool_result", tool_use_id: "s1", content: [] };
+    const reply = replied([half(use), half(use), half(found), half(found), half({ ...use, id: "s2" }), calling("c1")]);
+    const messages = [user("go"), reply, answer("c1"), reply, answer("c1"), user("on")];
+    const sent = (await bodyOf({ messages, tools: [tool("f")] }))["messages"] as Blocks;
+    expect(sent[1]?.content.slice(0, -1)).toEqual([use, found]);
+    expect(sent[3]?.content.map(({ type }) => type)).toEqual(["tool_use"]);
+  });
+
   it("is not sent a second time for any other refusal, nor where there was none", async () => {
     const refused = "Invalid `signature` in `thinking` block";
     for (const [status, message, asked, error] of [

@@ -97,7 +97,9 @@ const message = fc.oneof(
 /** Whatever a store may hold: what an older version, another program or a broken turn has left. */
 const stored = fc
   .array(message, { maxLength: 14 })
-  .map((list) => list.map((one) => ({ ...one, ...stamp })) as unknown as Message[]);
+  .map((list) => list.map((one) => ({ ...one, ...stamp })) as unknown as Message[])
+  // The same object may stand twice.
+  .chain((list) => fc.boolean().map((twice) => (twice ? [...list, ...list.slice(0, 2)] : list)));
 
 const schema = fc.constantFrom<unknown>(
   { type: "object", properties: {} },
