@@ -1,6 +1,6 @@
 import cases from "./anthropic-cases.json" with { type: "json" };
 import type { Outcome } from "../adapters/models/chat-outcome.js";
-import { block, call, end, sse, start, STOP, text, thinking } from "../adapters/models/anthropic-wire.js";
+import { block, call, end, sse, start, STOP, text, thinking, whole } from "../adapters/models/anthropic-wire.js";
 
 /** A body of the messages wire and what it must come to. `official`: whether the official client accepts it too. */
 export type Body = {
@@ -200,6 +200,12 @@ const kinds: readonly Body[] = [
     "a whole reply whose content is a text",
     JSON.stringify({ role: "assistant", content: "a", stop_reason: "stop_sequence" }),
     { text: "a", finish: "stop" },
+    false,
+  ),
+  body(
+    "a line of JSON between a blank one and noise",
+    `\n${whole([{ type: "text", text: "a" }], "end_turn", { input_tokens: 9, output_tokens: 5 })}\n\n!\n`,
+    said("a"),
     false,
   ),
   body(
