@@ -89,13 +89,15 @@ async function stream(port: ModelPort, call: LanguageModelV4CallOptions): Promis
     start(controller) {
       for (const part of waiting) controller.enqueue(part);
       send = (part) => controller.enqueue(part);
-      void ended
-        .catch((error: unknown) =>
-          controller.enqueue({ type: "error", error: outgoingError(fault?.error ?? error, call.abortSignal) }),
-        )
-        .then(() => controller.close())
-        // A cancelled stream takes nothing more.
-        .catch(() => undefined);
+      const close = (): void => controller.close();
+      const fail = (error: unknown): void => {
+        const known = outgoingError(fault?.error ?? error, call.abortSignal);
+        if (isAborted(error) && fault === undefined) return controller.error(known);
+        controller.enqueue({ type: "error", error: known });
+        controller.close();
+      };
+      // A cancelled stream takes nothing more.
+      void ended.then(close, fail).catch(() => undefined);
     },
     cancel() {
       send = () => undefined;
@@ -134,8 +136,12 @@ class LinkedAbort {
 /** The error the SDK knows: its abort, or a failed call that says whether it may be retried. Anything else is a mistake and passes. */
 function outgoingError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (!(error instanceof ModelError)) return error;
-  if (error.kind === "aborted") return (signal?.reason as unknown) ?? new DOMException(error.message, "AbortError");
+  if (isAborted(error)) return (signal?.reason as unknown) ?? new DOMException(error.message, "AbortError");
   return new FailedCall(error);
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof ModelError && error.kind === "aborted";
 }
 
 const MARKERS = ["vercel.ai.error", "vercel.ai.error.AI_APICallError"];

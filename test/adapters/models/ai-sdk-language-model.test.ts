@@ -257,7 +257,13 @@ describe("a model port as a language model of the AI SDK", () => {
     await expect(
       Promise.resolve(toLanguageModel(port).doStream({ prompt, abortSignal: AbortSignal.abort() })),
     ).rejects.toMatchObject({ name: "AbortError" });
-    expect(port.aborts).toEqual([0, 1, 2]);
+    port.push(modelStep.hang(chunks.slice(0, 1)));
+    const later = new AbortController();
+    const streaming = partsOf(toLanguageModel(port), { abortSignal: later.signal });
+    await Promise.resolve();
+    later.abort();
+    await expect(streaming).rejects.toMatchObject({ name: "AbortError" });
+    expect(port.aborts).toEqual([0, 1, 2, 3]);
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 });
