@@ -1,5 +1,9 @@
 import {
   APICallError,
+  EmptyResponseBodyError,
+  LoadAPIKeyError,
+  NoSuchModelError,
+  UnsupportedFunctionalityError,
   type LanguageModelV3,
   type LanguageModelV3StreamPart,
   type LanguageModelV4,
@@ -9,7 +13,7 @@ import {
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AiSdkModel, toLanguageModel } from "../../../src/adapters/models/ai-sdk.js";
-import { CompositionError, ModelError } from "../../../src/domain/errors.js";
+import { CompositionError, Defect, ModelError } from "../../../src/domain/errors.js";
 import type { AssistantPart } from "../../../src/domain/message.js";
 import type { ModelResponse } from "../../../src/domain/model.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
@@ -336,6 +340,40 @@ describe("there and back again", () => {
     });
   });
 
+  it("what hides in a part and in a result is the same", async () => {
+    const hidden: readonly AssistantPart[] = [
+      { type: "reasoning", text: "", redacted: true, providerData: "CIPHER" },
+      {
+        type: "toolCall",
+        id: "c1",
+        name: "f",
+        arguments: { n: 12345678901234567000 },
+        raw: '{"n":12345678901234567890}',
+      },
+      {
+        type: "toolCall",
+        id: "c2",
+        name: "f",
+        arguments: {},
+        malformed: { raw: '{"cut', reason: "the arguments are not valid JSON" },
+      },
+    ];
+    const port = new ScriptedModel([{ ...reply, parts: hidden }, reply]);
+    const model = new AiSdkModel({ model: toLanguageModel(port), provider: "mine" });
+    const { parts: back } = await model.chat(request({ tools: [tool("f")] }));
+    expect(back.slice(1)).toMatchObject(hidden.slice(1));
+    const denied = result("c2", { content: [], structured: { why: "no" }, isError: true });
+    await model.chat(
+      request({ messages: [user("go"), assistant(back, "mine"), result("c1", { isError: true }), denied] }),
+    );
+    expect(port.requests[1]?.messages).toMatchObject([
+      { role: "user" },
+      { role: "assistant", parts: [hidden[0], hidden[1], { type: "toolCall", id: "c2", arguments: {} }] },
+      { role: "tool", isError: true, content: [{ type: "text", text: "result of c1" }] },
+      { role: "tool", isError: true, content: [], structured: { why: "no" } },
+    ]);
+  });
+
   it("an error is the very same", async () => {
     const error = new ModelError("context-overflow", "too long", { status: 400 });
     const port = new ScriptedModel([
@@ -507,6 +545,20 @@ describe("any model of the AI SDK", () => {
     expect(await wholeBy(new AiSdkModel({ model: v3([]) }), asked)).toMatchObject({ error: "request-build" });
     const modelOf = (id: string): LanguageModelV3 => ({ ...v3([]), modelId: id });
     expect(await wholeBy(new AiSdkModel({ model: v3([]), modelOf }), asked)).toMatchObject({ text: "hi" });
+  });
+
+  it.each<[string, unknown, object]>([
+    ["no key", new LoadAPIKeyError({ message: "MISTRAL_API_KEY is not set" }), { kind: "auth", retryable: false }],
+    ["what it cannot do", new UnsupportedFunctionalityError({ functionality: "images" }), { kind: "request-build" }],
+    ["no such model", new NoSuchModelError({ modelId: "x", modelType: "languageModel" }), { kind: "invalid-request" }],
+    ["an empty body", new EmptyResponseBodyError(), { kind: "response-parse", retryable: true }],
+    ["a reset", Object.assign(new Error("x"), { code: "ECONNRESET" }), { kind: "transport", retryable: true }],
+    ["its own mistake", new TypeError("x is not a function"), { kind: "transport" }],
+    ["nothing", undefined, { kind: "server" }],
+    ["a defect of a test", new Defect("script ran out"), { name: "Defect" }],
+  ])("that rejects with %s fails typed", async (_, thrown, wanted) => {
+    const model = { ...v3([]), doGenerate: () => Promise.reject(thrown) };
+    await expect(new AiSdkModel({ model }).chat(request())).rejects.toMatchObject(wanted);
   });
 
   it("must be of a spec that is known", () => {
