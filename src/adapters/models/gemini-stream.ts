@@ -89,7 +89,7 @@ export class GeminiDecoder implements ReplyDecoder {
     const signature = textField(part, "thoughtSignature");
     const call = objectField(part, "functionCall");
     if (call !== undefined) return this.#takeCall(call, signature);
-    const text = fieldOf(part, "text");
+    const text = fieldOf(part, "text") ?? (isBare(part) ? "" : undefined);
     if (typeof text !== "string" || (text === "" && signature === undefined)) return;
     const type = part["thought"] === true ? "reasoning" : "text";
     if (this.#open !== type || signature !== undefined) this.#part += 1;

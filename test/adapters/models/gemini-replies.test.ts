@@ -246,7 +246,8 @@ describe("a thought signature", () => {
       event(piece([{ text: "c", thoughtSignature: "S2" }])) +
       text("d") +
       event(piece([{ ...call("f", {}, "c1"), thoughtSignature: "S3" }, call("f", {})])) +
-      event(piece([{ text: "", thoughtSignature: "S4" }], {}, "STOP"));
+      event(piece([{ text: "", thoughtSignature: "S4" }])) +
+      event(piece([{ thoughtSignature: "S5" }, { inlineData: { data: "" }, thoughtSignature: "S6" }], {}, "STOP"));
     expect(await parts(body)).toEqual([
       { type: "reasoning", text: "hm" },
       { type: "reasoning", text: "", providerData: { thoughtSignature: "S1" } },
@@ -256,6 +257,7 @@ describe("a thought signature", () => {
       { type: "toolCall", id: "c1", name: "f", arguments: {}, providerData: { id: "c1", thoughtSignature: "S3" } },
       { type: "toolCall", id: "call_resp-1_1", name: "f", arguments: {} },
       { type: "text", text: "", providerData: { thoughtSignature: "S4" } },
+      { type: "text", text: "", providerData: { thoughtSignature: "S5" } },
     ]);
   });
 });
