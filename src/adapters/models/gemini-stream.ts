@@ -137,3 +137,8 @@ export class GeminiDecoder implements ReplyDecoder {
     return new ModelFailure(kind, message, { quote, retryable, requestId: this.#responseId });
   }
 }
+
+/** A part that holds nothing but a signature: an empty text may be left out. */
+function isBare(part: JsonObject): boolean {
+  return Object.keys(part).every((key) => key === "thought" || key === "thoughtSignature");
+}
