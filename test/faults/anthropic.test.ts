@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { fetchOf } from "../adapters/models/chat-outcome.js";
-import { answered, streamed } from "../adapters/models/anthropic-wire.js";
+import { answered, start, streamed } from "../adapters/models/anthropic-wire.js";
 import { loopback, pieces, SSE } from "../adapters/models/loopback.js";
-import { bodies } from "./anthropic-bodies.js";
+import { bodies, type Body } from "./anthropic-bodies.js";
 
 const bytesOf = (raw: string): Uint8Array => new TextEncoder().encode(raw);
 /** Where a reply says that it is over. */
 const ENDS = /"stop_reason":"|"type":"message_stop"/;
+/** Most bodies begin alike: that beginning is cut everywhere in the field's own bodies, and once here. */
+const firstCut = ({ name, raw }: Body): number =>
+  raw.startsWith(start()) && name !== "text of several bytes a character" ? start().length - 1 : 0;
 const unused = "http://unused.test";
 
 describe("a body of the messages wire", () => {
@@ -21,9 +24,10 @@ describe("a body of the messages wire", () => {
     expect(await streamed({ baseUrl: server.baseUrl })).toEqual(wanted);
   });
 
-  it.each(bodies)("comes out the same in two pieces, wherever it is cut: $name", async ({ raw, wanted }) => {
+  it.each(bodies)("comes out the same in two pieces, wherever it is cut: $name", async (body) => {
+    const { raw, wanted } = body;
     const bytes = bytesOf(raw);
-    for (let cut = 0; cut <= bytes.length; cut++) {
+    for (let cut = firstCut(body); cut <= bytes.length; cut++) {
       const fetch = fetchOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
       expect(await streamed({ baseUrl: unused, fetch }), `cut at ${cut}`).toEqual(wanted);
     }
@@ -42,11 +46,12 @@ describe("a body of the messages wire", () => {
     expect(await answered({ baseUrl: server.baseUrl })).toEqual(wanted);
   });
 
-  it.each(bodies)("that ends too early is never a success before its stop reason: $name", async ({ raw, wanted }) => {
+  it.each(bodies)("that ends too early is never a success before its stop reason: $name", async (body) => {
+    const { raw, wanted } = body;
     const bytes = bytesOf(raw);
     const stopAt = raw.search(ENDS);
     const safe = stopAt === -1 ? bytes.length : bytesOf(raw.slice(0, stopAt)).length;
-    for (let length = 0; length < safe; length++) {
+    for (let length = firstCut(body); length < safe; length++) {
       const outcome = await streamed({ baseUrl: unused, fetch: fetchOf([bytes.subarray(0, length)]) });
       expect(outcome.error, `ended at ${length}`).toBeDefined();
       const partial = outcome.partialText ?? "";
