@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../../domain/json.js";
 import type { Message } from "../../domain/message.js";
 import type { ModelResponse } from "../../domain/model.js";
+import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
 import type { Claim, Fixture } from "./claim.js";
@@ -101,4 +102,21 @@ export async function expectSilence(chunks: readonly StreamChunk[]): Promise<voi
   const { length } = chunks;
   for (let turn = 0; turn < 5; turn++) await setImmediate();
   expectEqual(chunks.length, length, "the number of chunks some turns of the event loop after the end");
+}
+
+/** The samples that are answered, as far as the fixture has them. */
+export function shown({ samples }: ModelPortFixture): readonly ("text" | "calls")[] {
+  return samples.calls === undefined ? ["text"] : ["text", "calls"];
+}
+
+/** All text of a reply. */
+export function spoken({ parts }: Pick<ModelResponse, "parts">): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** What the chunks of a stream come to. */
+export function added(chunks: readonly StreamChunk[]): ModelResponse {
+  const accumulator = new StreamAccumulator();
+  for (const chunk of chunks) accumulator.push(chunk);
+  return accumulator.toResponse({ malformed: "mark" });
 }

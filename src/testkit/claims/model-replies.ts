@@ -1,18 +1,8 @@
 import type { Message } from "../../domain/message.js";
 import type { ModelResponse } from "../../domain/model.js";
 import { decodeResponse } from "../../domain/model-response.js";
-import { StreamAccumulator } from "../../domain/stream.js";
-import type { StreamChunk } from "../../domain/stream-chunk.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import {
-  ask,
-  askStreaming,
-  expectSilence,
-  type ModelPortClaim,
-  type ModelPortFixture,
-  requestFor,
-  sampleOf,
-} from "./model-fixture.js";
+import { added, ask, askStreaming, type ModelPortClaim, requestFor, sampleOf, shown, spoken } from "./model-fixture.js";
 
 /** What comes of a call that succeeds. */
 export const modelReplyClaims: readonly ModelPortClaim[] = [
@@ -38,58 +28,6 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
         decodeResponse(response, "the response");
         expectEqual(decoded(response), response, "the response after it was JSON");
       }
-    },
-  },
-  {
-    id: "model-streams-the-same",
-    title: "a stream ends with the response that the same call gives at once",
-    needs: "streaming",
-    async check(fixture) {
-      for (const name of shown(fixture)) {
-        const once = await ask(fixture, name);
-        expectEqual(await askStreaming(fixture, name).response, once, `the streamed ${name}`);
-      }
-    },
-  },
-  {
-    id: "model-chunks-add-up",
-    title: "the chunks of a stream add up to its response",
-    needs: "streaming",
-    async check(fixture) {
-      for (const name of shown(fixture)) {
-        const { chunks, response } = askStreaming(fixture, name);
-        const { parts, finishReason, usage } = await response;
-        const sum = added(chunks);
-        expectEqual(sum.parts, parts, "the parts of the chunks");
-        expectEqual(sum.usage, usage, "the usage of the chunks");
-        expectEqual(sum.finishReason, finishReason, "the finish reason of the chunks");
-      }
-    },
-  },
-  {
-    id: "model-chunks-finish-once",
-    title: "a stream has exactly one finish, and nothing but usage comes behind it",
-    needs: "streaming",
-    async check(fixture) {
-      for (const name of shown(fixture)) {
-        const { chunks, response } = askStreaming(fixture, name);
-        await response;
-        // What a reset made void was another reply.
-        const valid = chunks.slice(chunks.findLastIndex(({ type }) => type === "reset") + 1);
-        const finish = valid.findIndex(({ type }) => type === "finish");
-        const behind = valid.slice(finish + 1).filter(({ type }) => type !== "usage");
-        expectThat(finish >= 0 && behind.length === 0, "one finish, with nothing but usage behind it");
-      }
-    },
-  },
-  {
-    id: "model-is-silent-when-settled",
-    title: "no chunk comes after a stream has settled",
-    needs: "streaming",
-    async check(fixture) {
-      const { chunks, response } = askStreaming(fixture, "text");
-      await response;
-      await expectSilence(chunks);
     },
   },
   {
@@ -186,21 +124,6 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     },
   },
 ];
-
-/** The samples that are answered, as far as the fixture has them. */
-function shown({ samples }: ModelPortFixture): readonly ("text" | "calls")[] {
-  return samples.calls === undefined ? ["text"] : ["text", "calls"];
-}
-
-function spoken({ parts }: Pick<ModelResponse, "parts">): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
-function added(chunks: readonly StreamChunk[]): ModelResponse {
-  const accumulator = new StreamAccumulator();
-  for (const chunk of chunks) accumulator.push(chunk);
-  return accumulator.toResponse({ malformed: "mark" });
-}
 
 /** Fields that are undefined are none. */
 function decoded(value: unknown): unknown {
