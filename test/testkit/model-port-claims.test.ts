@@ -178,6 +178,11 @@ test("the unbroken model behind them passes every claim", async () => {
   expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
 });
 
+test("a field that is undefined counts as none", async () => {
+  const make = responding((response, streamed) => (streamed ? { ...response, rawFinishReason: undefined } : response));
+  expect((await checkClaims({ claims: modelPortClaims, make })).ok).toBe(true);
+});
+
 test("a fixture that cannot show a capability must declare it missing", async () => {
   const make = (): ModelPortFixture => {
     const model = new ScriptedModel();

@@ -2,6 +2,7 @@ import type { Message } from "../../domain/message.js";
 import type { ModelResponse } from "../../domain/model.js";
 import { decodeResponse } from "../../domain/model-response.js";
 import { expectEqual, expectThat } from "./expectations.js";
+import { asJson, isJson } from "./is-json.js";
 import { added, ask, askStreaming, type ModelPortClaim, requestFor, sampleOf, shown, spoken } from "./model-fixture.js";
 
 /** What comes of a call that succeeds. */
@@ -26,7 +27,7 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
       for (const name of shown(fixture)) {
         const response = await ask(fixture, name);
         decodeResponse(response, "the response");
-        expectEqual(decoded(response), response, "the response after it was JSON");
+        expectThat(isJson(response), "the response is JSON");
       }
     },
   },
@@ -64,7 +65,7 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     async check(fixture) {
       const alone = await ask(fixture, "text");
       const together = await Promise.all(Array.from({ length: 4 }, () => ask(fixture, "text")));
-      for (const response of together) expectEqual(response, alone, "a concurrent call");
+      for (const response of together) expectEqual(asJson(response), asJson(alone), "a concurrent call");
       if (fixture.model.chatStreaming === undefined) return;
       const streams = Array.from({ length: 4 }, () => askStreaming(fixture, "text"));
       for (const { chunks, response } of streams) {
@@ -124,11 +125,6 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     },
   },
 ];
-
-/** Fields that are undefined are none. */
-function decoded(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value));
-}
 
 /** The reply as it is stored, and a result for each of its calls. */
 function told(reply: ModelResponse): readonly Message[] {
