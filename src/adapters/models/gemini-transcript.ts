@@ -32,7 +32,7 @@ const NO_TURN = "(no message)";
 
 /**
  * Messages in the form the provider accepts, whatever was stored: user and model take turns and a user begins; all results of a turn's
- * calls follow it in one turn, in order and first; no empty turn or part. Instructions before the conversation become the system
+ * calls follow it in order, in one turn that holds nothing else; no empty turn or part. Instructions before the conversation become the system
  * instruction, later ones text of the user. Pure; leaves out what has no place on this wire.
  */
 export function toProviderTranscript(messages: readonly Message[], context: GeminiTranscriptContext): GeminiTranscript {
@@ -54,21 +54,26 @@ export function toProviderTranscript(messages: readonly Message[], context: Gemi
   return instructions.length === 0 ? { contents } : { systemInstruction: { parts: instructions }, contents };
 }
 
-/** Puts parts into turns that alternate, beginning with the user's. */
-class Turns {
-  readonly #turns: { role: "user" | "model"; parts: GeminiPart[] }[] = [];
+type Speaker = "user" | "model" | "results";
 
-  add(role: "user" | "model", parts: readonly GeminiPart[]): void {
+/**
+ * Puts parts into turns, the user's first. Results are sent in the user's name, but never in one turn with what the user says: newer
+ * models refuse the mixture, older ones lose the text.
+ */
+class Turns {
+  readonly #turns: { speaker: Speaker; parts: GeminiPart[] }[] = [];
+
+  add(speaker: Speaker, parts: readonly GeminiPart[]): void {
     if (parts.length === 0) return;
     const last = this.#turns.at(-1);
-    if (last === undefined && role === "model") this.add("user", [{ text: NO_TURN }]);
-    if (last?.role === role) last.parts.push(...parts);
-    else this.#turns.push({ role, parts: [...parts] });
+    if (last === undefined && speaker === "model") this.add("user", [{ text: NO_TURN }]);
+    if (last?.speaker === speaker) last.parts.push(...parts);
+    else this.#turns.push({ speaker, parts: [...parts] });
   }
 
   contents(): readonly GeminiContent[] {
     if (this.#turns.length === 0) this.add("user", [{ text: NO_TURN }]);
-    return this.#turns;
+    return this.#turns.map(({ speaker, parts }) => ({ role: speaker === "model" ? "model" : "user", parts }));
   }
 }
 
@@ -113,7 +118,14 @@ function addReply(
   if (calls.length === 0 && parts.every(saysNothing)) return;
   turns.add("model", parts);
   const encoded = results.map((result, order) => encodeResult(result, calls[order] ?? { name: "unknown" }, context));
-  turns.add("user", [...encoded.map(({ response }) => response), ...encoded.flatMap(({ attachments }) => attachments)]);
+  turns.add(
+    "results",
+    encoded.map(({ response }) => response),
+  );
+  turns.add(
+    "user",
+    encoded.flatMap(({ attachments }) => attachments),
+  );
 }
 
 /** How a call is named in the request, and in its response. */

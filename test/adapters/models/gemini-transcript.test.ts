@@ -36,7 +36,7 @@ describe("the transcript of this wire", () => {
     });
   });
 
-  it("groups all results of a turn's calls in one turn, in the order of the calls, before anything else (F064, F065, F067)", () => {
+  it("groups all results of a turn's calls in one turn of their own, in the order of the calls (F064, F065, F067)", () => {
     const calls = [toolCall("c1", "f", { arguments: { a: 1 } }), toolCall("c2", "g")];
     expect(contentsOf([user("go"), assistant(calls), user("wait"), result("c2"), result("c1"), user("again")])).toEqual(
       [
@@ -53,23 +53,23 @@ describe("the transcript of this wire", () => {
           parts: [
             { functionResponse: { name: "f", response: { output: "result of c1" } } },
             { functionResponse: { name: "g", response: { output: "result of c2" } } },
-            { text: "wait" },
-            { text: "again" },
           ],
         },
+        { role: "user", parts: [{ text: "wait" }, { text: "again" }] },
       ],
     );
   });
 
   it("answers a call nobody answered, and drops a result nobody asked for (F060, F062)", () => {
-    const [, , answered] = contentsOf([user("go"), assistant([toolCall("c1", "f")]), user("next"), result("ghost")]);
-    expect(answered).toEqual({
-      role: "user",
-      parts: [
-        { functionResponse: { name: "f", response: { error: expect.stringContaining("interrupted") as string } } },
-        { text: "next" },
-      ],
-    });
+    const [, , answered, next] = contentsOf([
+      user("go"),
+      assistant([toolCall("c1", "f")]),
+      user("next"),
+      result("ghost"),
+    ]);
+    const error = expect.stringContaining("interrupted") as string;
+    expect(answered).toEqual({ role: "user", parts: [{ functionResponse: { name: "f", response: { error } } }] });
+    expect(next).toEqual({ role: "user", parts: [{ text: "next" }] });
   });
 
   it("holds no blank turn and lets no two of a kind meet (F069, F070)", () => {
@@ -149,7 +149,7 @@ describe("the transcript of this wire", () => {
     expect(told({ content: [] })).toEqual({ name: "f", response: { output: "" } });
   });
 
-  it("puts files of a result inside of it where the model reads them there, else behind all results", () => {
+  it("puts files of a result inside of it where the model reads them there, else in the turn behind all results", () => {
     const image = { type: "image", mimeType: "image/png", source: { base64: "AAAA" } } as const;
     const messages = [
       user("go"),
@@ -162,12 +162,12 @@ describe("the transcript of this wire", () => {
     expect(sent(messages).contents[2]?.parts[0]).toEqual({
       functionResponse: { name: "f", response: { output }, parts: [{ inlineData }] },
     });
-    expect(sent(messages, false).contents[2]?.parts).toEqual([
+    const [, , results, files] = sent(messages, false).contents;
+    expect(results?.parts).toEqual([
       { functionResponse: { name: "f", response: { output } } },
       { functionResponse: { name: "g", response: { output: "result of c2" } } },
-      { text: "Attachment of the result of f:" },
-      { inlineData },
     ]);
+    expect(files?.parts).toEqual([{ text: "Attachment of the result of f:" }, { inlineData }]);
   });
 });
 
@@ -188,10 +188,16 @@ describe("whatever is stored", () => {
       { numRuns: 300 },
     );
 
-  it("user and model take turns, and the user begins", () => {
-    check((contents) =>
-      expect(contents.map(({ role }) => role)).toEqual(contents.map((_, at) => (at % 2 === 0 ? "user" : "model"))),
-    );
+  it("user, model and results take turns, the user begins, and results are among themselves", () => {
+    check((contents) => {
+      const kinds = contents.map(({ role, parts }) => {
+        const results = named(parts, "functionResponse").length;
+        expect([0, parts.length]).toContain(results);
+        return results > 0 ? "results" : role;
+      });
+      expect(kinds[0]).toBe("user");
+      kinds.forEach((kind, at) => expect(kind).not.toBe(kinds[at + 1]));
+    });
   });
 
   it("no turn is empty, and each part says exactly one thing, which is not nothing", () => {
