@@ -2,10 +2,10 @@ import type { Usage } from "../../domain/usage.js";
 import { fieldOf } from "./wire-json.js";
 
 /**
- * Usage of the chat-completions wire, where cached tokens are a part of the prompt's and reasoning tokens a part of the completion's.
+ * Usage on the wires of OpenAI, where cached tokens are a part of the input and reasoning tokens a part of the output.
  * What is no safe integer is no count. Undefined where the provider counted nothing.
  */
-export function chatUsage(usage: unknown): Usage | undefined {
+export function openAiUsage(usage: unknown): Usage | undefined {
   const input = count(usage, "prompt_tokens", "input_tokens");
   const output = count(usage, "completion_tokens", "output_tokens");
   const prompt = fieldOf(usage, "prompt_tokens_details") ?? fieldOf(usage, "input_tokens_details");
