@@ -26,7 +26,7 @@ import { CommandTable } from "./command-table.js";
 import { compactSession } from "./compact-session.js";
 import { compose, composeStores } from "./composition.js";
 import { explain } from "./explain.js";
-import { givenDecisions } from "./resume-plan.js";
+import { givenDecisions } from "./given-decisions.js";
 import type { Opening } from "./run-turn.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
@@ -105,7 +105,8 @@ export class Agent implements AgentApi {
     return this.#turns.live.on(sessionId)?.control.inbox.add("steering", given) === true;
   }
 
-  compact(sessionId: string, options: CompactOptions = {}): Promise<CompactResult> {
+  async compact(sessionId: string, options: CompactOptions = {}): Promise<CompactResult> {
+    this.#turns.live.checkOpen();
     return compactSession(this.#wiring, this.#host, sessionId, options);
   }
 

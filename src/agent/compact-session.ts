@@ -1,12 +1,15 @@
-import { AgentError, Defect } from "../domain/errors.js";
+import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
+import { isReply } from "../domain/transcript.js";
 import type { CompactOptions, CompactResult } from "../ports/agent-api.js";
 import { asAgentError } from "./as-agent-error.js";
 import { compressContext } from "./compression.js";
 import { InProcessScope } from "./in-process-scope.js";
-import { budgetOf, busOf, limitTime } from "./launch.js";
-import { pendingCalls } from "./resume-plan.js";
+import { busOf } from "./launch.js";
+import { pendingCalls } from "../domain/deferred-calls.js";
 import type { SessionHost } from "./session-host.js";
+import { budgetOf } from "./turn-budget.js";
+import { limitTime } from "./turn-clock.js";
 import { followSignal, TurnControl } from "./turn-control.js";
 import { expiredError } from "./turn-failure.js";
 import { TurnRun } from "./turn-run.js";
@@ -70,10 +73,10 @@ async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactRes
   const { conversation, sessionId } = run;
   const { metadata, compaction: record } = conversation;
   if (pendingCalls({ metadata, openCalls: conversation.openCalls() }).length > 0) {
-    throw new AgentError("session", `calls of session ${safeLabel(sessionId)} wait for a decision`);
+    const text = `calls of session ${safeLabel(sessionId)} wait for a decision`;
+    throw new AgentError("session", text, { cause: new SessionError("conflict", text) });
   }
-  const reply = conversation.lastWhere(({ role }) => role === "assistant");
-  run.assistantMessage = reply?.role === "assistant" ? reply : undefined;
+  run.assistantMessage = conversation.lastWhere(isReply);
   run.writer = sessions.writer(conversation);
   const before = conversation.view().length;
   await run.writer.open([]);

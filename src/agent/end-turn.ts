@@ -19,9 +19,10 @@ export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: 
   const saved = planned === undefined && unsaved === undefined;
   if (!saved && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
   const end = unsaved === undefined ? step : endUnsaved(run, step, unsaved);
-  const failure = planned ?? (end.type === "fail" ? expiredOr(run, unsaved?.error) : undefined);
-  if (failure !== undefined)
+  if (planned !== undefined || end.type === "fail") {
+    const failure = planned ?? expiredOr(run, unsaved?.error);
     return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
+  }
   const { status, stopReason } = statusOf(end);
   const result = resultOf(run, turn, status, stopReason);
   await afterTurn(run, result, entered);
@@ -92,7 +93,7 @@ async function failTurn(run: TurnRun, error: AgentError, entered: number): Promi
   throw run.defect ?? error;
 }
 
-function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
+function statusOf(step: Exclude<EndStep, { type: "fail" }>): {
   readonly status: TurnStatus;
   readonly stopReason?: string;
 } {
@@ -103,8 +104,10 @@ function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
       return { status: "stopped", stopReason: step.reason };
     case "abort":
       return { status: "aborted", stopReason: step.reason };
-    default:
+    case "complete":
       return { status: "completed" };
+    default:
+      return unreachable(step);
   }
 }
 

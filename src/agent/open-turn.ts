@@ -1,3 +1,4 @@
+import { pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
@@ -11,6 +12,8 @@ import type { TurnSessions } from "./turn-sessions.js";
 
 const OPEN_ATTEMPTS = 20;
 
+const NOTHING_PENDING = pendingRecord([], new Map());
+
 /** What the first write of a turn holds. */
 export type FirstWrite = { readonly messages: readonly AgentMessage[]; readonly change?: WriteChange };
 
@@ -23,7 +26,7 @@ export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Pr
   await takeSession(run, loadGiven, () => {
     const { metadata } = run.conversation;
     const missing = missingResults({ metadata, openCalls: run.conversation.openCalls() }, run.stamp);
-    const change = SESSION_KEYS.deferred in metadata ? { unset: [SESSION_KEYS.deferred] } : {};
+    const change = SESSION_KEYS.deferred in metadata ? NOTHING_PENDING : {};
     return { messages: [...missing, ...messages], change };
   });
 }

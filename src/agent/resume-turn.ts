@@ -1,14 +1,15 @@
+import { deferringHooks, pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError, Defect } from "../domain/errors.js";
-import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
+import { type AgentMessage, type AssistantMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { requestView } from "../domain/transcript.js";
+import { isReply, requestView } from "../domain/transcript.js";
 import { type Turn, withStoredReply } from "../domain/turn.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { Decision } from "../ports/hook.js";
 import { lostResult } from "./missing-results.js";
 import { takeSession } from "./open-turn.js";
-import { planResume, type ResumePlan } from "./resume-plan.js";
+import { planResume, type ResumePlan } from "../domain/resume-plan.js";
 import type { WriteChange } from "./session-writer.js";
 import type { TurnRun } from "./turn-run.js";
 import type { TurnSessions } from "./turn-sessions.js";
@@ -21,13 +22,18 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   let plan: ResumePlan | undefined;
   const taken = await takeSession(run, follow, () => {
     plan = planOf(run, decisions);
-    return { messages: plan.lost.map((open) => lostResult(open, run.stamp)), change: withoutDecided(plan, decisions) };
+    return {
+      messages: plan.lost.map((open) => lostResult(open, run.stamp)),
+      change: withoutDecided(run, plan, decisions),
+    };
   });
   if (!taken || plan === undefined) return turn;
   const { reply, open, resumed, pending } = plan;
   run.resumed = resumed;
   run.resumedReply = reply;
   run.deferred.push(...pending);
+  for (const [executionId, names] of deferringHooks(run.conversation.metadata))
+    run.deferringHooks.set(executionId, names);
   countOn(run);
   if (reply === undefined) return turn;
   run.assistantMessage = reply;
@@ -55,8 +61,8 @@ function lastShown({ conversation, wiring }: TurnRun): AgentMessage | MessageInp
   }
 }
 
-function isWholeReply(message: AgentMessage): boolean {
-  return isMessage(message) && message.role === "assistant" && message.stopped === undefined;
+function isWholeReply(message: AgentMessage): message is AssistantMessage {
+  return isReply(message) && message.stopped === undefined;
 }
 
 /** A reply without parts is left out of requests, and is an answer all the same. */
@@ -65,11 +71,8 @@ function spoken(message: AgentMessage): AgentMessage {
   return { ...message, parts: [{ type: "text", text: "" }] };
 }
 
-function withoutDecided({ pending }: ResumePlan, decisions: readonly Decision[]): WriteChange {
-  if (decisions.length === 0) return {};
-  return pending.length === 0
-    ? { unset: [SESSION_KEYS.deferred] }
-    : { metadata: { [SESSION_KEYS.deferred]: [...pending] } };
+function withoutDecided({ conversation }: TurnRun, plan: ResumePlan, decisions: readonly Decision[]): WriteChange {
+  return decisions.length === 0 ? {} : pendingRecord(plan.pending, deferringHooks(conversation.metadata));
 }
 
 /** Limits count on from what the turn used that this one continues (A5): the last one, unless something was asked since. */

@@ -16,7 +16,8 @@ export async function callModel(run: TurnRun, turn: Turn, options: { readonly fo
   const { stopped, hookAborted, exceeded } = next.endings;
   if (stopped !== undefined || hookAborted !== undefined || exceeded !== undefined) return next;
   // Nobody pays for a reply that has no place.
-  if (run.output?.isFull === true) return withEnding(next, { exceeded: { kind: "output-limit", limit: "messages" } });
+  const limit = run.output?.full;
+  if (limit !== undefined) return withEnding(next, { exceeded: { kind: "output-limit", limit } });
   return askModel(run, next);
 }
 

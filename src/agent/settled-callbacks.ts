@@ -41,7 +41,7 @@ export class SettledCallbacks {
     }
   }
 
-  /** The same for everything that is left when a round or the turn ends. */
+  /** Runs everything that is left, when a round or the turn ends. */
   async settleAll(): Promise<void> {
     await this.settle("request");
     await this.settle("round");

@@ -54,11 +54,6 @@ export class Stages {
     return this.#index[kind].length > 0;
   }
 
-  /** How many take part. */
-  count(kind: StageKind): number {
-    return this.#index[kind].length;
-  }
-
   /** Runs a before stage forward; the first outcome that ends wins. Throws `HookFailure`. */
   async forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Promise<Passed<K>> {
     const entries = this.#index[stage.kind];

@@ -1,6 +1,7 @@
 import { AgentError, Defect } from "../domain/errors.js";
 import type { ToolMessage } from "../domain/message.js";
-import { type DeferredCall, SESSION_KEYS } from "../domain/session.js";
+import { pendingRecord } from "../domain/deferred-calls.js";
+import type { DeferredCall } from "../domain/session.js";
 import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { type Endings, type Turn, withEnding, withResults } from "../domain/turn.js";
@@ -115,12 +116,12 @@ export class ToolBatch {
     if (fresh.length === 0) return;
     for (const { call, executionId, reason, asked, by } of fresh) {
       const { name: toolName, arguments: args } = asked;
-      const noted = by === undefined ? undefined : { by };
-      const record = { callId: call.id, executionId, toolName, arguments: args, reason, at: run.now, ...noted };
+      const record = { callId: call.id, executionId, toolName, arguments: args, reason, at: run.now };
       this.#deferred.push(record);
       run.deferred.push(record);
+      run.deferringHooks.set(executionId, by);
     }
-    await run.writer.add([], { metadata: { [SESSION_KEYS.deferred]: run.deferred.slice() } });
+    await run.writer.add([], pendingRecord(run.deferred, run.deferringHooks));
     for (const { call, reason } of fresh) run.bus.publish("toolCallDeferred", { call, reason });
   }
 }

@@ -26,11 +26,11 @@ export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Pre
     // Whatever keeps it from running now, it may have run before.
     return preparation.type === "answered" ? { ...preparation, outcome: "unknown" } : preparation;
   }
-  const { decision, record } = resumed;
+  const { decision, record, by } = resumed;
   if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
   // What was approved is what had been shown: the call as hooks had made it, unless other arguments came with the decision.
   const approved = { id: call.id, name: record.toolName, arguments: decision.arguments ?? record.arguments };
-  return prepared(run, placed, approved, { decision, deferredBy: record.by });
+  return prepared(run, placed, approved, { decision, deferredBy: by });
 }
 
 /** Whether a call of which nobody knows whether it ran may run once more (S6). */
@@ -67,21 +67,16 @@ async function prepared(
   }
   const { outcome, stage, entered, by } = passed;
   if (outcome?.kind === "defer") {
-    const hooks = deferringHooks(run, decision.deferredBy, by?.name);
+    const hooks = withHook(decision.deferredBy, by?.name);
     return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: stage.call, by: hooks };
   }
   if (outcome !== undefined) return decided(placed, outcome, entered);
   return innermost(run, placed, stage.call, stage.call === asked ? first : lookUp(run, stage.call), entered);
 }
 
-/** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. Where there is but one, nobody has to tell them apart. */
-function deferringHooks(
-  run: TurnRun,
-  before: readonly string[] = [],
-  now: string | undefined,
-): readonly string[] | undefined {
-  if (run.stages.count("beforeTool") < 2 || now === undefined) return undefined;
-  return [...new Set([...before, now])];
+/** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. */
+function withHook(before: readonly string[] = [], now: string | undefined): readonly string[] {
+  return [...new Set(now === undefined ? before : [...before, now])];
 }
 
 type Found = { readonly entry?: ToolEntry; readonly args?: JsonObject; readonly refusal?: Refusal };

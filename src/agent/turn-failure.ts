@@ -11,7 +11,9 @@ export function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { typ
   const { failed, hookAborted, expired, exceeded } = turn.endings;
   switch (step.why) {
     case "tool-loop-exceeded":
-      return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`);
+      return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`, {
+        limit: "maxToolRounds",
+      });
     case "hook-aborted":
       return abortedByHook(hookAborted?.reason ?? "a hook aborted the turn", hookAborted?.error);
     case "exceeded":

@@ -56,6 +56,7 @@ export class TurnLauncher {
       onEnd: () => this.live.delete(made),
     });
     for (const listener of this.#listeners) made.bus.listen(listener);
+    this.live.add(made);
     return made;
   }
 

@@ -18,7 +18,7 @@ import type { CallPath } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
 import type { EventBus } from "./observers.js";
 import { type OutputMeter, outputMeter } from "./output-meter.js";
-import { NOTHING_RESUMED, type ResumedCall } from "./resumed-call.js";
+import { NOTHING_RESUMED, type ResumedCall } from "../domain/resume-plan.js";
 import type { Writer } from "./session-writer.js";
 import { SettledCallbacks } from "./settled-callbacks.js";
 import type { HookTurn } from "./stage-context.js";
@@ -51,6 +51,8 @@ export type TurnStart = {
 export class TurnRun implements HookTurn {
   readonly wiring: Wiring;
   readonly turnId: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   readonly bus: EventBus;
   readonly scope: StepScope;
   readonly control: TurnControl;
@@ -65,6 +67,7 @@ export class TurnRun implements HookTurn {
   readonly #added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
   readonly deferred: DeferredCall[] = [];
+  readonly deferringHooks = new Map<string, readonly string[]>();
   /** Compressors that did not help; not asked again in this turn (C1). */
   readonly idleCompressors: Compressor[] = [];
   sessionId: string;
@@ -99,6 +102,7 @@ export class TurnRun implements HookTurn {
     this.wiring = start.wiring;
     this.turnId = start.turnId;
     this.sessionId = start.sessionId;
+    this.startedAt = start.startedAt;
     this.now = start.startedAt;
     this.bus = start.bus;
     this.scope = start.scope;
@@ -180,14 +184,11 @@ export class TurnRun implements HookTurn {
   usageRecord(turn: Turn): UsageRecord {
     const { usage, modelCalls, toolCalls } = turn;
     const { continued, turnId, budget } = this;
-    const own =
-      continued === NOTHING_USED
-        ? { usage, modelCalls, toolCalls }
-        : {
-            usage: addUsage(continued.usage, usage),
-            modelCalls: continued.modelCalls + modelCalls,
-            toolCalls: continued.toolCalls + toolCalls,
-          };
+    const own = {
+      usage: addUsage(continued.usage, usage),
+      modelCalls: continued.modelCalls + modelCalls,
+      toolCalls: continued.toolCalls + toolCalls,
+    };
     const cost = budget.cost === undefined ? undefined : { cost: budget.cost };
     return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost } };
   }

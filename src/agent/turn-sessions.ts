@@ -46,7 +46,7 @@ type Seen = {
 };
 
 /** The keys that a turn begins from. */
-const OWN_KEYS = [SESSION_KEYS.deferred, SESSION_KEYS.usage];
+const OWN_KEYS = [SESSION_KEYS.deferred, SESSION_KEYS.deferredBy, SESSION_KEYS.usage];
 
 function ownKeys(metadata: JsonObject): JsonObject {
   return Object.fromEntries(OWN_KEYS.flatMap((key) => (key in metadata ? [[key, metadata[key] as Json]] : [])));

@@ -163,8 +163,13 @@ function followerOf(messages: readonly AgentMessage[], index: number): AgentMess
   return undefined;
 }
 
+/** True for a reply of a model, whole or stopped. */
+export function isReply(message: AgentMessage): message is AssistantMessage {
+  return isMessage(message) && message.role === "assistant";
+}
+
 function isStopped(message: AgentMessage): message is AssistantMessage {
-  return isMessage(message) && message.role === "assistant" && message.stopped !== undefined;
+  return isReply(message) && message.stopped !== undefined;
 }
 
 function isTurnTaking(message: AgentMessage): boolean {

@@ -98,7 +98,7 @@ export type CompactResult = {
 export type SessionAccess = {
   /** Rejects with `SessionError("load")` when the first store cannot list. */
   list(query?: SessionQuery): Promise<SessionPage>;
-  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. */
+  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. A call that waits for a decision is not executed in the copy. */
   fork(id: string, atMessage?: string): Promise<string>;
   export(id: string): Promise<Session>;
   /** Replaces what is stored under the id, in all stores. */
@@ -125,11 +125,14 @@ export interface AgentApi {
   /** The stored session, read anew. */
   session(id: string): Promise<Session>;
   readonly sessions: SessionAccess;
-  /** Adds a message between turns, under the session's lock; returns it as stored. */
+  /**
+   * Adds a message between turns, and returns it as stored. Waits for a turn of this agent on the session; rejects with `AgentError("session")` where
+   * another process has it. One that a model sees settles calls without a result, as input does: those that wait for a decision are rejected.
+   */
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
   /**
-   * Asks the compressors to make the conversation smaller, under the session's lock; the first that does wins (C1). Rejects with
-   * `AgentError("session")` while a turn has the session or calls wait for a decision, with `runtime` after an abort.
+   * Asks the compressors to make the conversation smaller; the first that does wins (C1). Waits for a turn of this agent on the session. Rejects
+   * with `AgentError`: `session` where another process has it or calls wait for a decision, `runtime` after an abort.
    */
   compact(sessionId: string, options?: CompactOptions): Promise<CompactResult>;
   /** How the agent is wired, as data and as text: adapters, hook order, tools as last listed, commands, limits (A4). Holds no key, prompt or message. */

@@ -1,3 +1,4 @@
+import type { Decision } from "../domain/decision.js";
 import type { Json, JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
 import type { ResultPatch, Stage, StageKind, StageOutcome, StagePatches } from "../domain/stage.js";
@@ -6,10 +7,7 @@ import type { Awaitable } from "./awaitable.js";
 import type { CommandAccess } from "./command-access.js";
 import type { MemoryAccess } from "./memory.js";
 
-/** A person's or program's decision about a deferred call. */
-export type Decision =
-  | { readonly callId: string; readonly approve: true; readonly arguments?: JsonObject | undefined }
-  | { readonly callId: string; readonly approve: false; readonly reason: string };
+export type { Decision } from "../domain/decision.js";
 
 /** What a hook may know and do at any stage. Lists are fresh copies: changing one harms nobody. */
 export type HookContext = {
@@ -57,6 +55,7 @@ export type OutcomeMakers<K extends StageKind = StageKind> = {
   checkpoint(): StageOutcome;
   cancel(reason: string): StageOutcome;
   goOn(messages?: readonly MessageInput[]): StageOutcome;
+  /** `reason` is told as a `custom` event of this hook, labelled `wait`. */
   wait(reason?: string): StageOutcome;
 };
 

@@ -117,6 +117,18 @@ describe("explain tells how an agent is wired (A4)", () => {
       observers: [{ name: "RecordingObserver" }],
       lifecycles: [{ name: "db" }],
       commands: ["help"],
+      behaviour: {
+        system: "text",
+        projectsMessages: false,
+        toolExecution: "parallel",
+        malformedCalls: "report",
+        coerceArguments: false,
+        persistence: "round",
+        onBusy: "wait",
+        onToolRoundLimit: "fail",
+        steerMode: "one",
+        followUpMode: "one",
+      },
       limits: { ...finite(DEFAULT_LIMITS), maxToolRounds: 4, maxModelCalls: 9 },
       notes: ["arguments for the tools of remote are not validated"],
     });
@@ -141,6 +153,7 @@ describe("explain tells how an agent is wired (A4)", () => {
       "  beforeTool: inner > outer",
       "  afterTool: outer > inner",
       "  turnError: inner",
+      "behaviour: system text, projectsMessages false, toolExecution parallel, malformedCalls report, coerceArguments false, persistence round, onBusy wait, onToolRoundLimit fail, steerMode one, followUpMode one",
       "limits other than the defaults: maxToolRounds 4, maxModelCalls 9",
       "note: arguments for the tools of remote are not validated",
     ]);
@@ -258,7 +271,7 @@ describe("hostile names", () => {
       expect(line.length).toBeLessThan(400);
     }
     expect(lines.filter((line) => line.trimStart().startsWith("evil"))).toEqual([]);
-    expect(lines).toHaveLength(t.agent.explain().notes.length + 12);
+    expect(lines).toHaveLength(t.agent.explain().notes.length + 13);
     for (const note of notes) expect(note).not.toMatch(/\p{Cc}/u);
     // The data is for programs, which compare names as they are.
     expect(tools[0]?.name).toBe(HOSTILE);

@@ -292,7 +292,7 @@ describe("the meter (L2)", () => {
     expect(meter.refusal(user("u2"), calling("a1", "c1"))).toBeUndefined();
     expect(meter.refusal(user("u2"), calling("a1", "c1", "c2"))).toBe("messages");
     for (const message of [calling("a1", "c1"), result("r1", "c1"), user("u2")]) meter.add(message);
-    expect(meter.isFull).toBe(true);
+    expect(meter.full).toBe("messages");
     expect(meter.refusal()).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { INTERRUPTED, nextStep, type NextStep, type StepLimits, TOOL_ROUND_LIMIT } from "../../src/domain/next-step.js";
+import { nextStep, type NextStep, STOP_REASONS, type StepLimits } from "../../src/domain/next-step.js";
 import { withInterruptedReply, withMore, withRound, withStoredReply, type Turn } from "../../src/domain/turn.js";
 import * as state from "../support/turn-states.js";
 
@@ -117,7 +117,7 @@ const limitsHit: readonly Row[] = [
   [
     "an interruption beyond the limit of rounds stops, whatever waits",
     replied({ ...atLimit, asked: "continue", ...interruptedFor }),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
 ];
 
@@ -170,13 +170,17 @@ const messagesWaiting: readonly Row[] = [
     replied({ asked: "continue", ...interruptedFor }),
     callModel,
   ],
-  ["an interruption alone stops", replied({ exchanges: plain, asked: "continue", ...interrupted }), stop(INTERRUPTED)],
+  [
+    "an interruption alone stops",
+    replied({ exchanges: plain, asked: "continue", ...interrupted }),
+    stop(STOP_REASONS.interrupted),
+  ],
   [
     "an interruption does not wait for follow-ups",
     replied({ asked: "continue", ...waiting({ interrupted: true, followUps: 1 }) }),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
-  ["an interruption before the first reply stops", turn(interrupted), stop(INTERRUPTED)],
+  ["an interruption before the first reply stops", turn(interrupted), stop(STOP_REASONS.interrupted)],
   ["an interruption before the first reply goes on with steering", turn(interruptedFor), callModel],
   ["deferral wins over steering", replied({ deferred: 1, ...steering }), defer],
   ["deferral wins over an interruption", replied({ deferred: 1, exchanges: plain, ...interruptedFor }), defer],
@@ -203,11 +207,10 @@ const takenUp: readonly Row[] = [
   [
     "an interruption before anything was said stops",
     withInterruptedReply(turn(interrupted), undefined),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
   ["what hooks decided about a round ends with it", withRound(decided({ kind: "wait", reason: "" })), complete],
-  ["what a hook goes on with asks the model", withMore(replied({ asked: "end" }), [reply]), callModel],
-  ["nothing to go on with is no going on", withMore(replied({ asked: "end" }), []), complete],
+  ["what a hook goes on with asks the model", withMore(replied({ asked: "end" })), callModel],
 ];
 
 test.each([...courses, ...order, ...limitsHit, ...ofDecisions, ...messagesWaiting, ...takenUp])(
@@ -219,12 +222,12 @@ test.each([...courses, ...order, ...limitsHit, ...ofDecisions, ...messagesWaitin
 
 test("where the config says so, the limit of rounds stops the turn instead of failing it (L1)", () => {
   const given = replied({ ...atLimit, open: calls, batches: 2 });
-  expect(nextStep(given, { maxToolRounds: 2, onToolRoundLimit: "stop" })).toEqual(stop(TOOL_ROUND_LIMIT));
+  expect(nextStep(given, { maxToolRounds: 2, onToolRoundLimit: "stop" })).toEqual(stop(STOP_REASONS.toolRoundLimit));
 });
 
 test("the model is asked once more than there are rounds of tools, whatever a hook wants to go on with (L1)", () => {
   const more = turn(atLimit);
   expect(nextStep(turn({ rounds: 2 }), limits)).toEqual(callModel);
   expect(nextStep(more, limits)).toEqual(fail("tool-loop-exceeded"));
-  expect(nextStep(more, { ...limits, onToolRoundLimit: "stop" })).toEqual(stop(TOOL_ROUND_LIMIT));
+  expect(nextStep(more, { ...limits, onToolRoundLimit: "stop" })).toEqual(stop(STOP_REASONS.toolRoundLimit));
 });

@@ -1,5 +1,5 @@
 import type { CommandArgs, CommandOutcome, CommandParam } from "../../domain/command.js";
-import { AgentError } from "../../domain/errors.js";
+import { AgentError, SessionError } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { SessionInfo } from "../../domain/session.js";
 import type { CommandContext, CommandPort } from "../../ports/command.js";
@@ -121,8 +121,10 @@ async function compact({ agent, sessionId, signal }: CommandContext): Promise<Co
     if (!changed) return { type: "success", feedback: "Nothing was made smaller." };
     return moved(now, `The model is sent ${after} messages in place of ${before}; all of them stay stored.`);
   } catch (error) {
-    // A turn that runs, or a call that waits for a decision: later it works.
-    if (error instanceof AgentError && error.kind === "session") return { type: "failure", reason: error.message };
+    // A turn elsewhere, or a call that waits for a decision: later it works.
+    if (signal.aborted) return { type: "failure", reason: "stopped" };
+    const cause: unknown = error instanceof AgentError ? error.cause : undefined;
+    if (cause instanceof SessionError && cause.kind === "conflict") return { type: "failure", reason: cause.message };
     throw error;
   }
 }

@@ -104,19 +104,37 @@ describe("approval without ask", () => {
         context.decision !== undefined && judged.name === "send" ? context.block("the line is down") : undefined,
       "guard",
     );
-    const hooks = [approval({ tools: ["wipe"] }), approval({ name: "second", hints: { destructive: true } }), guard];
+    const first = approval({ tools: ["wipe"], reason: "first" });
+    const second = approval({ name: "second", hints: { destructive: true }, reason: "second" });
+    const hooks = [first, second, guard];
     await using t = await agentFor(hooks, ["wipe", "send"]);
     const asked = await t.agent.runTurn("go", "s");
-    expect(asked.deferred.map(({ callId, by }) => [callId, by])).toEqual([
-      ["c1", ["approval"]],
-      ["c2", ["second"]],
+    expect(asked.deferred.map(({ callId, reason }) => [callId, reason])).toEqual([
+      ["c1", "first"],
+      ["c2", "second"],
     ]);
     const decisions = ["c1", "c2"].map((callId) => ({ callId, approve: true }) as const);
     const again = await t.agent.resumeTurn("s", { decisions });
     expect(again.toolResults.map(resultText)).toEqual(["the line is down"]);
-    expect(again.deferred.map(({ callId, by }) => [callId, by])).toEqual([["c1", ["approval", "second"]]]);
+    expect(again.deferred.map(({ callId, reason }) => [callId, reason])).toEqual([["c1", "second"]]);
     const result = await t.agent.resumeTurn("s", { decisions: [{ callId: "c1", approve: true }] });
     expect([result.status, ran(t)]).toEqual(["completed", ["wipe"]]);
+  });
+
+  it("lets a hook that joined since judge for itself, and leaves no note of who asked (U5)", async () => {
+    const store = new MemorySessionStore();
+    const sessions = [store];
+    await using before = await agentFor([approval({ tools: ["wipe"] })], ["wipe"], { sessions });
+    await before.agent.runTurn("go", "s");
+    const hooks = [approval({ tools: ["wipe"] }), approval({ name: "second", all: true, reason: "second" })];
+    const runtime = testRuntime({ startAt: before.runtime.now() + 1 });
+    await using after = await testAgent({ script: [stopResponse("done")], tools: ok, hooks, sessions, runtime });
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const asked = await after.agent.resumeTurn("s", { decisions });
+    expect([asked.deferred.map(({ reason }) => reason), ran(after)]).toEqual([["second"], []]);
+    expect((await after.agent.resumeTurn("s", { decisions })).status).toBe("completed");
+    expect(ran(after)).toEqual(["wipe"]);
+    expect(Object.keys((await store.load("s")).metadata)).toEqual(["ennead.usage"]);
   });
 
   it("validates arguments that come with a decision (U1, U5)", async () => {
