@@ -41,6 +41,7 @@ console.log(agent.explain().text);
 //> commands: none
 //> hooks:
 //>   beforeTool: approval
+//> behaviour: system none, projectsMessages false, toolExecution parallel, malformedCalls report, coerceArguments false, persistence round, onBusy wait, onToolRoundLimit fail, steerMode one, followUpMode one
 //> limits other than the defaults: maxToolRounds 10
 // #endregion explain
 

@@ -150,12 +150,14 @@ describe("a turn of an agent over the responses wire", () => {
     expect((await told(bodyOf("F211"))).result).toMatchObject({ text: "ok", usage: {} });
   });
 
-  it("C3: names the tool that the provider refuses", async () => {
+  it("C3: leaves the tool out that the provider refuses, and asks once more", async () => {
     const error = { message: "Invalid value", type: "invalid_request_error", param: "tools[1].parameters" };
     const turn = await told(pieces([JSON.stringify({ error })], JSON_TYPE, 400));
-    const [first] = turn.requests;
-    const names = (first?.body["tools"] as readonly Fields[]).map(({ name }) => name);
-    expect(turn.result).toMatchObject({ kind: "model", cause: { kind: "invalid-request", toolName: names[1] } });
+    const [first, second] = turn.requests.map(({ body }) =>
+      (body["tools"] as readonly Fields[]).map(({ name }) => name),
+    );
+    expect(turn.result).toMatchObject({ status: "completed", text: "done" });
+    expect(second).toEqual(first?.filter((_, index) => index !== 1));
   });
 
   it("goes on with a conversation after a reply of reasoning alone that hit the output limit", async () => {

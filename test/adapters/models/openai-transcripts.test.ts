@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { settledEnd } from "../../../src/domain/transcript.js";
 import { toProviderTranscript as toChat } from "../../../src/adapters/models/openai-chat-transcript.js";
 import { toProviderTranscript as toResponses } from "../../../src/adapters/models/openai-responses-transcript.js";
 import { WireNames } from "../../../src/adapters/models/wire-names.js";
@@ -106,6 +107,8 @@ describe("the transcript of the chat wire", () => {
       fc.property(stored, (messages) => {
         const wire = transcript(deepFrozen(messages));
         expect(transcript(messages)).toEqual(wire);
+        // What was said before it broke off is shown once somebody answers it.
+        fc.pre(settledEnd(messages) === messages.length);
         expect(transcript([...messages, user("more")])).toEqual([...wire, { role: "user", content: "more" }]);
       }),
       RUNS,
@@ -202,6 +205,7 @@ describe("the transcript of the responses wire", () => {
       fc.property(stored, (messages) => {
         const wire = transcript(deepFrozen(messages));
         expect(transcript(messages)).toEqual(wire);
+        fc.pre(settledEnd(messages) === messages.length);
         expect(transcript([...messages, user("more")])).toEqual([...wire, more]);
       }),
       RUNS,
