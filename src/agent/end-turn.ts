@@ -15,10 +15,11 @@ import type { TurnRun } from "./turn-run.js";
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
   const planned = step.type === "fail" ? failureOf(run, turn, step) : undefined;
   const unsaved = await lastWrite(run, turn, planned);
-  if (run.control.failure !== undefined) await salvage(run);
+  if (planned !== undefined || unsaved !== undefined) await salvage(run);
+  if (planned !== undefined && unsaved !== undefined) tellUnsaved(run, unsaved);
   const saved = planned === undefined && unsaved === undefined;
   if (!saved && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
-  const end = unsaved === undefined ? step : endUnsaved(run, step, unsaved);
+  const end = unsaved === undefined || planned !== undefined ? step : endUnsaved(run, step, unsaved);
   if (planned !== undefined || end.type === "fail") {
     const failure = planned ?? expiredOr(run, unsaved?.error);
     return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
@@ -48,11 +49,16 @@ async function lastWrite(
 }
 
 /** An abort wins over a failed write, also one that came in the middle of the last one and cut it off (L8). */
-function endUnsaved(run: TurnRun, step: EndStep, { error }: { readonly error: unknown }): EndStep {
+function endUnsaved(run: TurnRun, step: EndStep, unsaved: { readonly error: unknown }): EndStep {
   const { abortReason } = run.control;
   if (step.type !== "abort" && abortReason === undefined) return { type: "fail", why: "failed" };
-  run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
+  tellUnsaved(run, unsaved);
   return step.type === "abort" || abortReason === undefined ? step : { type: "abort", reason: abortReason };
+}
+
+/** A last write that failed beside something worse. */
+function tellUnsaved(run: TurnRun, { error }: { readonly error: unknown }): void {
+  run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
 }
 
 function expiredOr(run: TurnRun, error: unknown): AgentError {

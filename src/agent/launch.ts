@@ -65,11 +65,12 @@ export function launch(given: LaunchOptions): Launch {
   const budget = budgetOf(wiring, caller, options.budget);
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller, budget });
   const start = async (): Promise<TurnResult> => {
-    const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
-    const stopTimer = limitTime(run);
     let opened: Opening | undefined;
+    let [unfollow, stopTimer]: (() => void)[] = [];
     try {
       opened = opening();
+      if (options.signal !== undefined) unfollow = followSignal(control, options.signal);
+      stopTimer = limitTime(run);
       // A turn with providers of its own has a table of its own.
       if (options.tools !== undefined) watchTools(wiring);
       if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
@@ -78,7 +79,7 @@ export function launch(given: LaunchOptions): Launch {
     } catch (error) {
       throw withUndelivered(run, opened, error);
     } finally {
-      stopTimer();
+      stopTimer?.();
       control.inbox.close();
       if (options.tools !== undefined) unwatchTools(wiring);
       if (bus.closing.length > 0) await settleListeners(run);
@@ -92,7 +93,7 @@ export function launch(given: LaunchOptions): Launch {
 }
 
 function ownSession(id: string): AgentError {
-  return new AgentError("session", "a tool may not run a turn on its own session", { cause: busy(id).cause });
+  return new AgentError("session", "a tool or hook may not run a turn on its own session", { cause: busy(id).cause });
 }
 
 /** A turn that was refused before it had its session tells what it had been given: nothing that was accepted is lost (L3). */

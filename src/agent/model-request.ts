@@ -97,7 +97,8 @@ async function systemMessages(
   else {
     const { sessionId, turnId, round, signal } = run;
     const name = `system#${round}.${attempt - 1}`;
-    const outcome = await run.scope.step(name, async () => system({ sessionId, turnId, round, signal }));
+    const ask = async (): Promise<string> => run.within(() => system({ sessionId, turnId, round, signal }));
+    const outcome = await run.scope.step(name, ask, { interruptible: true });
     if (!outcome.ok) throw buildError("the system prompt", outcome.error);
     if (typeof outcome.value !== "string") throw new ModelError("request-build", "the system prompt is no text");
     run.system = outcome.value;

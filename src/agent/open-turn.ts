@@ -15,7 +15,12 @@ const OPEN_ATTEMPTS = 20;
 const NOTHING_PENDING = pendingRecord([], new Map());
 
 /** What the first write of a turn holds. */
-export type FirstWrite = { readonly messages: readonly AgentMessage[]; readonly change?: WriteChange };
+export type FirstWrite = {
+  readonly messages: readonly AgentMessage[];
+  readonly change?: WriteChange;
+  /** Whether the change takes something that nobody else may take. */
+  readonly claim?: boolean;
+};
 
 /** Loads the session and makes it this turn's with the first write: results that were missing, the input, and the lease (S2, S4). */
 export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Promise<void> {
@@ -48,9 +53,9 @@ export async function takeSession(
     }
     if (run.signal.aborted) return false;
     run.usageBefore = decodeUsageRecord(run.conversation.metadata[SESSION_KEYS.usage])?.session ?? {};
-    const { messages, change } = plan();
+    const { messages, change, claim = false } = plan();
     try {
-      await run.writer.open(messages, change);
+      await run.writer.open(messages, change, { claim });
       accept(run, messages);
       return true;
     } catch (error) {
@@ -61,7 +66,7 @@ export async function takeSession(
 
 /** What was accepted for the turn is in the session now. */
 export function accept(run: TurnRun, messages: readonly AgentMessage[]): void {
-  run.accepted.push(...run.undelivered);
+  for (const message of run.undelivered) run.accepted.push(message);
   run.undelivered = [];
   run.add(messages);
   for (const message of messages) run.bus.publish("messageAdded", { message });

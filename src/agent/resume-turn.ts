@@ -25,19 +25,21 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
     return {
       messages: plan.lost.map((open) => lostResult(open, run.stamp)),
       change: withoutDecided(run, plan, decisions),
+      claim: decisions.length > 0,
     };
   });
   if (!taken || plan === undefined) return turn;
   const { reply, open, resumed, pending } = plan;
   run.resumed = resumed;
   run.resumedReply = reply;
+  run.resumedOrders = new Map(open.map(({ call, order }) => [call, order]));
   run.deferred.push(...pending);
   for (const [executionId, names] of deferringHooks(run.conversation.metadata))
     run.deferringHooks.set(executionId, names);
   countOn(run);
   if (reply === undefined) return turn;
   run.assistantMessage = reply;
-  return withStoredReply(turn, reply, { open, pending: pending.length });
+  return withStoredReply(turn, reply, { open: open.map(({ call }) => call), pending: pending.length });
 }
 
 function planOf(run: TurnRun, decisions: readonly Decision[]): ResumePlan {
@@ -47,17 +49,19 @@ function planOf(run: TurnRun, decisions: readonly Decision[]): ResumePlan {
   return planResume({ ...state, lastReply, last: lastShown(run) }, decisions);
 }
 
-/** What a request would end with: custom messages and stopped replies are looked past where no model sees them. */
+/** The last that was said, as far as models see it: of custom messages behind it what they are shown as, if anything. */
 function lastShown({ conversation, wiring }: TurnRun): AgentMessage | MessageInput | undefined {
   const view = requestView(conversation.stored().map(spoken));
+  const index = view.findLastIndex(isMessage);
+  const behind = view.slice(index + 1);
   const { toModelMessages } = wiring.settings;
-  if (toModelMessages === undefined) return view.findLast(isMessage);
+  if (behind.length === 0 || toModelMessages === undefined) return view[index];
   try {
-    return toModelMessages(view).at(-1);
+    return toModelMessages(behind).at(-1) ?? view[index];
   } catch (error) {
     if (Defect.is(error)) throw error;
     // The request will fail by it, and say so.
-    return conversation.last();
+    return behind.at(-1);
   }
 }
 

@@ -12,7 +12,7 @@ import type { TurnRun } from "./turn-run.js";
 /** Runs the calls of one reply; afterwards each has its exchange, waits for a decision, or is open because the batch broke off. */
 export async function runTools(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
-  const placed = placedCalls(turn, calls);
+  const placed = placedCalls(run, turn, calls);
   await batch.attempt(() => {
     if (turn.reply?.finishReason === "length") return batch.close(placed, OUTPUT_LIMIT);
     return run.wiring.settings.sequential ? runOneByOne(batch, placed) : runInWaves(batch, placed);
@@ -23,7 +23,7 @@ export async function runTools(run: TurnRun, turn: Turn, calls: readonly ToolCal
 /** Gives open calls of a turn that ends an error result each. */
 export async function closeCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
-  await batch.attempt(() => batch.close(placedCalls(turn, calls), NOT_EXECUTED));
+  await batch.attempt(() => batch.close(placedCalls(run, turn, calls), NOT_EXECUTED));
   return withNoneOpen(batch.ended());
 }
 
@@ -31,12 +31,12 @@ const OUTPUT_LIMIT =
   "The output limit was hit while this call was written; it was not executed. Ask for less at a time.";
 
 /** Each call with its position in the reply, by which it is known for ever. */
-function placedCalls(turn: Turn, calls: readonly ToolCall[]): PlacedCall[] {
+function placedCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): PlacedCall[] {
   if (turn.reply === undefined) return [];
   const { id } = turn.reply;
   const orders = new Map(toolCallsOf(turn.reply).map((call, order) => [call.id, order]));
   return calls.map((call) => {
-    const order = orders.get(call.id) ?? 0;
+    const order = run.resumedOrders.get(call) ?? orders.get(call.id) ?? 0;
     return { call, order, executionId: `${id}.${order}` };
   });
 }

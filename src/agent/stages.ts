@@ -123,7 +123,7 @@ export class Stages {
   ): StageOutcome | undefined | Promise<StageOutcome | undefined> {
     const context = new HookStageContext(this.#view, entry.name, stage.kind, extras);
     try {
-      const answer = entry.hook.onStage(copyStage(stage as Stage), context);
+      const answer = this.#view.within(() => entry.hook.onStage(copyStage(stage as Stage), context));
       if (!isThenable(answer)) return this.#allowed(entry, stage.kind, answer);
       return this.#await(entry, stage.kind, answer);
     } catch (error) {
@@ -136,7 +136,8 @@ export class Stages {
     kind: StageKind,
     answer: PromiseLike<StageOutcome | undefined | void>,
   ): Promise<StageOutcome | undefined> {
-    const settled = await this.#view.scope.bounded(() => answer, entry.hook.timeoutMs ?? this.#view.hookTimeoutMs);
+    const ms = entry.hook.timeoutMs ?? this.#view.hookTimeoutMs;
+    const settled = await this.#view.scope.bounded(() => answer, ms, { interruptible: kind === "beforeTool" });
     if (!settled.ok) throw failure(entry, kind, settled.error);
     return this.#allowed(entry, kind, settled.value);
   }

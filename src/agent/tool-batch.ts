@@ -45,8 +45,8 @@ export class ToolBatch {
   /** The turn with everything that became of the batch. */
   result(placed: readonly PlacedCall[]): Turn {
     const exchanges = [...this.settler.exchanges].sort((a, b) => a.sourceOrder - b.sourceOrder);
-    const handled = new Set([...exchanges, ...this.#deferred].map(({ callId }) => callId));
-    const open = placed.filter(({ call }) => !handled.has(call.id)).map(({ call }) => call);
+    const handled = new Set([...exchanges, ...this.#deferred].map(({ executionId }) => executionId));
+    const open = placed.filter(({ executionId }) => !handled.has(executionId)).map(({ call }) => call);
     this.#turn = withResults(this.#turn, { exchanges, deferred: this.#deferred.length, open });
     return this.ended();
   }

@@ -7,14 +7,14 @@ import type { Turn } from "../domain/turn.js";
 import { addUsage, type Usage } from "../domain/usage.js";
 import type { StageKind, StageOf } from "../domain/stage.js";
 import { stampMessage } from "../domain/stamp-message.js";
-import type { ToolDef, ToolExchange } from "../domain/tool.js";
+import type { ToolCall, ToolDef, ToolExchange } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import type { CommandAccess } from "../ports/command-access.js";
 import type { Compressor } from "../ports/compressor.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
-import type { CallPath } from "./call-path.js";
+import { type CallPath, stillRunning } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
 import type { EventBus } from "./observers.js";
 import { type OutputMeter, outputMeter } from "./output-meter.js";
@@ -83,6 +83,8 @@ export class TurnRun implements HookTurn {
   /** What a resumed turn continues, by execution (S6, U5). */
   resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
   /** The stored reply whose calls these are. */
+  /** The positions of these calls in their reply, of which a store may hold two with one id. */
+  resumedOrders: ReadonlyMap<ToolCall, number> = new Map();
   resumedReply: AssistantMessage | undefined;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
@@ -120,7 +122,8 @@ export class TurnRun implements HookTurn {
   get path(): CallPath {
     const { turnId, sessions } = this;
     const { shared } = this.budget;
-    return { turnId, host: sessions?.host, held: sessions?.held ?? [], budgets: shared, outer: this.#caller };
+    const held = sessions?.held ?? [];
+    return { turnId, host: sessions?.host, held, budgets: shared, outer: stillRunning(this.#caller) };
   }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;
@@ -135,6 +138,9 @@ export class TurnRun implements HookTurn {
     return this.bus.defect;
   }
 
+  within<T>(run: () => T): T {
+    return this.wiring.calls.run(this.path, run);
+  }
   messages(): AgentMessage[] {
     return this.conversation === undefined ? [] : this.conversation.snapshot();
   }

@@ -4,7 +4,6 @@ import { AgentError } from "./errors.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "./message.js";
 import { safeLabel } from "./safe-label.js";
 import type { DeferredCall } from "./session.js";
-import type { ToolCall } from "./tool.js";
 import type { OpenCall } from "./transcript.js";
 
 /** A stored call that a resumed turn takes up: one that somebody decided about, or one of which nobody knows whether it ran. */
@@ -26,7 +25,7 @@ export type ResumePlan = {
   /** The reply whose calls are taken up, where there is one. */
   readonly reply: AssistantMessage | undefined;
   /** Its calls that are handled now, in source order, and how. */
-  readonly open: readonly ToolCall[];
+  readonly open: readonly OpenCall[];
   readonly resumed: ReadonlyMap<string, ResumedCall>;
   /** Calls that wait for a decision still. */
   readonly pending: readonly DeferredCall[];
@@ -53,34 +52,35 @@ export function planResume(state: ResumeState, decisions: readonly Decision[]): 
   const decided = matched(decisions, records);
   const hooks = deferringHooks(state.metadata);
   const resumed = new Map<string, ResumedCall>();
-  const open: ToolCall[] = [];
+  const open: OpenCall[] = [];
   for (const openCall of openCalls) {
-    const { message, order, call } = openCall;
+    const { message, order } = openCall;
     if (message !== reply) continue;
     const executionId = `${message.id}.${order}`;
     const record = records.find((pending) => pending.executionId === executionId);
-    const decision = record === undefined ? undefined : decided.get(record.callId);
+    const decision = decided.get(executionId);
     if (record !== undefined && decision === undefined) continue;
     const by = hooks.get(executionId);
     if (record !== undefined && decision !== undefined)
       resumed.set(executionId, { type: "decided", decision, record, by });
     else if (mayHaveRun(openCall)) resumed.set(executionId, { type: "unanswered" });
-    open.push(call);
+    open.push(openCall);
   }
   if (reply === undefined && (last === undefined || last.role === "assistant")) throw nothingToResume(last);
-  const pending = records.filter(({ callId }) => !decided.has(callId));
+  const pending = records.filter(({ executionId }) => !decided.has(executionId));
   return { reply, open, resumed, pending, lost: openCalls.filter(({ message }) => message !== reply) };
 }
 
+/** By execution id. A call id that a store holds twice is decided about once for each. */
 function matched(decisions: readonly Decision[], records: readonly DeferredCall[]): Map<string, Decision> {
   const decided = new Map<string, Decision>();
   decisions.forEach((decision, index) => {
-    const { callId } = decision;
-    if (decided.has(callId)) throw refusedDecision(index, `call ${safeLabel(callId)} is decided twice`);
-    if (!records.some((record) => record.callId === callId)) {
-      throw refusedDecision(index, `no call ${safeLabel(callId)} waits for a decision`);
-    }
-    decided.set(callId, decision);
+    const waiting = records.filter(({ callId }) => callId === decision.callId);
+    const record = waiting.find(({ executionId }) => !decided.has(executionId));
+    const label = safeLabel(decision.callId);
+    if (waiting.length === 0) throw refusedDecision(index, `no call ${label} waits for a decision`);
+    if (record === undefined) throw refusedDecision(index, `call ${label} is decided twice`);
+    decided.set(record.executionId, decision);
   });
   return decided;
 }

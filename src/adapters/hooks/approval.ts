@@ -1,5 +1,5 @@
 import { CompositionError } from "../../domain/errors.js";
-import { isJsonObject, type JsonObject } from "../../domain/json.js";
+import { isJsonObject, type JsonObject, sameJson } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
 import type { StageOf } from "../../domain/stage.js";
@@ -65,7 +65,7 @@ export function approval(options: ApprovalOptions): PipelineHook {
     onFailure: { beforeTool: "error-result" },
     async beforeTool(stage, context) {
       const question = calledTool(stage, context);
-      if (question === undefined || isDecided(name, context)) return undefined;
+      if (question === undefined || isDecided(name, question.call, context)) return undefined;
       if (!(await isNeeded(options, question, context))) return undefined;
       const answer = ask === undefined ? "defer" : await answered(ask, question, context);
       return answer === "defer" ? context.defer(reason) : outcomeOf(answer, question.call, context);
@@ -73,9 +73,10 @@ export function approval(options: ApprovalOptions): PipelineHook {
   });
 }
 
-/** What another hook deferred was decided for that one. */
-function isDecided(name: string, { decision, deferredBy }: HookContext): boolean {
-  return decision !== undefined && (deferredBy === undefined || deferredBy.includes(name));
+/** What another hook deferred was decided for that one; and what a hook has changed since is not what was decided about. */
+function isDecided(name: string, call: ToolCall, { decision, deferredBy, approvedCall }: HookContext): boolean {
+  if (decision === undefined || deferredBy?.includes(name) !== true) return false;
+  return approvedCall?.name === call.name && sameJson(approvedCall.arguments, call.arguments);
 }
 
 /** In a chain of hooks the tool may still be that of the name a call had before: then nothing good is believed of it. */

@@ -137,6 +137,41 @@ describe("approval without ask", () => {
     expect(Object.keys((await store.load("s")).metadata)).toEqual(["ennead.usage"]);
   });
 
+  it("asks again about a call that a hook has changed since somebody decided (U5)", async () => {
+    const grow = hookAt(
+      "beforeTool",
+      ({ call: asked }, context) =>
+        context.next({ call: { ...asked, arguments: { n: Number(asked.arguments["n"]) + 1 } } }),
+      "grow",
+    );
+    const script = [toolCallsResponse(call("wipe", "c1", { n: 1 })), stopResponse("done")];
+    await using t = await testAgent({ script, tools: ok, hooks: [grow, approval({ all: true })] });
+    const shown = await t.agent.runTurn("go", "s");
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const again = await t.agent.resumeTurn("s", { decisions });
+    expect([shown, again].map(({ deferred }) => deferred.map(({ arguments: args }) => args))).toEqual([
+      [{ n: 2 }],
+      [{ n: 3 }],
+    ]);
+    expect(ran(t)).toEqual([]);
+  });
+
+  it("in a chain is not satisfied by a decision for a hook outside it (U5)", async () => {
+    const outside = hookAt(
+      "beforeTool",
+      (_, context) => (context.decision === undefined ? context.defer("outside") : undefined),
+      "outside",
+    );
+    const chain = hookChain("chain", [approval({ all: true, reason: "inside" })]);
+    await using t = await agentFor([outside, chain], ["wipe"]);
+    const first = await t.agent.runTurn("go", "s");
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const second = await t.agent.resumeTurn("s", { decisions });
+    const last = await t.agent.resumeTurn("s", { decisions });
+    expect([first, second].map(({ deferred }) => deferred[0]?.reason)).toEqual(["outside", "inside"]);
+    expect([last.status, ran(t)]).toEqual(["completed", ["wipe"]]);
+  });
+
   it("validates arguments that come with a decision (U1, U5)", async () => {
     const written: unknown[] = [];
     const write = defineTool({
