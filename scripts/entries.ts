@@ -21,6 +21,13 @@ export const entries: readonly Entry[] = [
   entry("testkit", "src/testkit/index.ts"),
   entry("tools", "src/adapters/tools/index.ts"),
   adapter("models/openai-chat"),
+  adapter("models/openai-responses"),
+  adapter("models/raw-stream"),
+  adapter("models/anthropic"),
+  adapter("models/gemini"),
+  adapter("models/ai-sdk"),
+  adapter("models/decorators"),
+  adapter("models/proxy"),
   adapter("models/offline-demo"),
   adapter("tools/noop"),
   adapter("sessions/memory"),
@@ -60,6 +67,7 @@ export const bundled: Readonly<Record<string, { readonly installed: boolean }>> 
 export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
+  "@ai-sdk/provider": ["src/adapters/models/ai-sdk-types.ts"],
   pg: ["src/adapters/sessions/postgres-database.ts"],
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
 };

@@ -4,12 +4,42 @@ import type { Plugin, PluginBuild } from "esbuild";
 import { entries } from "./entries.ts";
 
 /**
- * Folders that many entries share are built into one file each: an import loads two or three files instead of dozens, and a
+ * Folders and files that many entries share are built into one file each: an import loads two or three files instead of dozens, and a
  * class exists once per format. A module with an entry of its own belongs to no group, and a barrel is only a list of names.
  */
 const groups: Readonly<Record<string, readonly string[]>> = {
   core: ["src/domain", "src/ports"],
   agent: ["src/agent"],
+  // What every model adapter that speaks HTTP needs, whatever its provider.
+  wire: [
+    "call-limits",
+    "call-model",
+    "endpoint",
+    "error-body",
+    "file-source",
+    "http-errors",
+    "json-events",
+    "legal-transcript",
+    "lossless-json",
+    "media-note",
+    "model-failure",
+    "own-names",
+    "prepared",
+    "provider-complaint",
+    "read-text",
+    "refused-media",
+    "reply-body",
+    "request-watch",
+    "retry-after",
+    "secrets",
+    "short-hash",
+    "sse",
+    "to-model-error",
+    "wire-call-ids",
+    "wire-json",
+    "wire-names",
+    "wire-schema",
+  ].map((name) => `src/adapters/models/${name}.ts`),
 };
 
 export const groupEntries = Object.fromEntries(Object.keys(groups).map((group) => [group, `group:${group}`]));
@@ -20,8 +50,12 @@ const entrySources = new Set(entries.map((entry) => resolve(root, entry.source))
 
 function membersOf(group: string): string[] {
   return (groups[group] ?? [])
-    .map((folder) => join(root, folder))
-    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
+    .map((path) => join(root, path))
+    .flatMap((path) =>
+      path.endsWith(".ts")
+        ? [path]
+        : readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name)),
+    )
     .filter((file) => file.endsWith(".ts") && basename(file) !== "index.ts" && !entrySources.has(file))
     .sort();
 }

@@ -42,7 +42,7 @@ export { DEFAULT_LIMITS, DEFAULT_MAX_TOOL_ROUNDS, type Limits } from "./domain/l
 export * from "./domain/memory.js";
 export * from "./domain/message.js";
 export type * from "./domain/model.js";
-export { type NextStep, nextStep, type StepLimits } from "./domain/next-step.js";
+export { type NextStep, nextStep, STOP_REASONS, type StepLimits } from "./domain/next-step.js";
 export { safeLabel } from "./domain/safe-label.js";
 export * from "./domain/session.js";
 export {

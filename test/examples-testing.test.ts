@@ -4,3 +4,7 @@ import { describe } from "vitest";
 describe("examples/testing/conformance.ts", async () => {
   await import("../examples/testing/conformance.js");
 });
+
+describe("examples/testing/model-claims.ts", async () => {
+  await import("../examples/testing/model-claims.js");
+});

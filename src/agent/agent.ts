@@ -7,6 +7,7 @@ import type { TurnResult } from "../domain/turn-result.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type {
   AgentApi,
+  CompactOptions,
   CompactResult,
   EventListener,
   ResumeOptions,
@@ -25,7 +26,7 @@ import { CommandTable } from "./command-table.js";
 import { compactSession } from "./compact-session.js";
 import { compose, composeStores } from "./composition.js";
 import { explain } from "./explain.js";
-import { givenDecisions } from "./resume-plan.js";
+import { givenDecisions } from "./given-decisions.js";
 import type { Opening } from "./run-turn.js";
 import { StoredSessions } from "./session-access.js";
 import { SessionHost } from "./session-host.js";
@@ -104,8 +105,9 @@ export class Agent implements AgentApi {
     return this.#turns.live.on(sessionId)?.control.inbox.add("steering", given) === true;
   }
 
-  compact(sessionId: string): Promise<CompactResult> {
-    return compactSession(this.#wiring, this.#host, sessionId);
+  async compact(sessionId: string, options: CompactOptions = {}): Promise<CompactResult> {
+    this.#turns.live.checkOpen();
+    return compactSession(this.#wiring, this.#host, sessionId, options);
   }
 
   explain(): Explanation {
@@ -124,8 +126,8 @@ export class Agent implements AgentApi {
     const wiring = this.#wiring;
     const named = typeof model === "string";
     const port = named ? wiring.model : model;
-    // A turn's own config is laid over the agent's: what was chosen here belongs to that one.
-    const config = named ? { ...this.#ports.config, model } : (this.#ports.config ?? {});
+    // A turn's own config is laid over the agent's: what was chosen here belongs to that one. A name belongs to the port it was chosen for.
+    const config = { ...this.#ports.config, model: named ? model : undefined };
     this.#ports = { ...this.#ports, config };
     this.#wiring = { ...wiring, model: port, settings: resolveSettings(config, port.describe?.().contextWindow) };
   }

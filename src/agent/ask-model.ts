@@ -4,8 +4,8 @@ import type { ModelError } from "../domain/errors.js";
 import { type Attempt, tryOnce } from "./model-attempt.js";
 import { ModelCall } from "./model-call.js";
 import { type Ended, type RoundContext, roundContext } from "./model-request.js";
-import { nextContext } from "./model-retry.js";
-import { takeAborted, takeExceeded, takeFailure, takeInterrupted, takeReply } from "./take-reply.js";
+import { RoundRetries } from "./model-retry.js";
+import { takeAborted, takeExceeded, takeFailure, takeInterrupted, takeRefused, takeReply } from "./take-reply.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** One round up to the stored reply: context, request, model call with its retries. */
@@ -13,7 +13,7 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
   const context = await roundContext(run);
   if ("ended" in context) return withEnded(turn, context.ended);
   const call = new ModelCall(run);
-  const mended = { overflow: false, tool: false };
+  const retries = new RoundRetries(run);
   let sent: RoundContext = context;
   let counted = turn;
   let error: ModelError | undefined;
@@ -21,7 +21,7 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
     const result = await tryOnce(run, call, sent, attempt);
     if (result.sent !== undefined) counted = withModelCall(counted, result.sent.usage);
     if (result.type === "failed") {
-      const next = await nextContext(run, result, attempt, sent, mended);
+      const next = await retries.next(result, attempt, sent);
       if (next === undefined) return broken(run, call, counted, result.error);
       error = result.error;
       sent = next;
@@ -31,7 +31,7 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
       result.type === "exceeded"
         ? await takeExceeded(run, call, counted, { kind: "budget-exceeded", limit: result.limit, cause: error })
         : await take(run, call, counted, result);
-    if (run.hasRoundCallbacks) await run.settle("request");
+    if (run.callbacks.waiting) await run.callbacks.settle("request");
     return taken;
   }
 }
@@ -45,18 +45,18 @@ async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): 
     case "aborted":
       return takeAborted(run, call, turn);
     case "interrupted":
-      return takeInterrupted(run, call, turn);
+      return takeInterrupted(run, call, turn, { asked: result.sent !== undefined });
     case "ended":
       return withEnded(turn, result.ended);
     case "too-large":
-      return withEnding(turn, { exceeded: { kind: "output-limit", limit: "bytes" } });
+      return takeRefused(call, turn, "bytes");
   }
 }
 
 /** A failed call that nobody retries; one that an interruption or abort met is theirs. */
 function broken(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): Promise<Turn> {
   if (run.signal.aborted) return takeAborted(run, call, turn);
-  if (run.control.interrupted) return takeInterrupted(run, call, turn);
+  if (run.control.interrupted) return takeInterrupted(run, call, turn, { asked: true });
   return takeFailure(run, call, turn, error);
 }
 

@@ -1,16 +1,17 @@
 import { CompositionError } from "../domain/errors.js";
 import { checkFields } from "../domain/known-fields.js";
 import { addUsage, type Usage } from "../domain/usage.js";
-import type {
-  Budget,
-  BudgetLimits,
-  BudgetSpent,
-  BudgetStart,
-  ModelCallEstimate,
-  PricedModel,
-  Reservation,
-  Reserved,
-} from "../ports/budget.js";
+import type { Budget, BudgetLimits, BudgetSpent, BudgetStart, PricedModel } from "../ports/budget.js";
+import {
+  type BudgetLimit,
+  DRAW,
+  type Draw,
+  type Drawn,
+  isBudget,
+  type ModelCallEstimate,
+  type Reservation,
+  type Used,
+} from "./draw.js";
 
 const COUNTED = ["maxTotalTokens", "maxCost", "maxModelCalls", "maxToolCalls", "deadline"] as const;
 const SPENT = ["totalTokens", "cost", "modelCalls", "toolCalls"] as const;
@@ -37,7 +38,7 @@ function checkLimit(name: string, value: unknown): void {
 
 /** Throws `CompositionError("invalid-config")` for what is no budget; absent is fine. */
 export function checkBudget(name: string, value: unknown): void {
-  if (value === undefined || (typeof value === "object" && value !== null && "reserveModelCall" in value)) return;
+  if (value === undefined || isBudget(value)) return;
   throw invalid(`${name} is no budget; createBudget makes one`);
 }
 
@@ -48,8 +49,9 @@ function invalid(text: string): CompositionError {
 /** What a model call takes: known, or what was reserved for it. */
 type Charge = { readonly tokens: number; readonly cost: number | undefined; readonly estimated: boolean };
 
-class CountedBudget implements Budget {
+class CountedBudget implements Budget, Draw {
   readonly limits: BudgetLimits;
+  readonly [DRAW]: Draw = this;
   #spent: BudgetSpent;
 
   constructor(limits: BudgetLimits, spent: BudgetStart) {
@@ -62,7 +64,7 @@ class CountedBudget implements Budget {
     return this.#spent;
   }
 
-  reserveModelCall({ inputTokens, outputTokens, model }: ModelCallEstimate): Reserved {
+  modelCall({ inputTokens, outputTokens, model }: ModelCallEstimate): Drawn<{ readonly reservation: Reservation }> {
     const tokens = inputTokens + outputTokens;
     const usage = { inputTokens, outputTokens, totalTokens: tokens };
     const reserved: Charge = { tokens, cost: this.#price(usage, model), estimated: false };
@@ -72,11 +74,11 @@ class CountedBudget implements Budget {
     return { ok: true, reservation: this.#reservation(reserved, model) };
   }
 
-  takeToolCall(): string | undefined {
+  toolCall(): Drawn<object> {
     const { maxToolCalls = Number.POSITIVE_INFINITY } = this.limits;
-    if (this.#spent.toolCalls + 1 > maxToolCalls) return "maxToolCalls";
+    if (this.#spent.toolCalls + 1 > maxToolCalls) return { ok: false, limit: "maxToolCalls" };
     this.#spent = { ...this.#spent, toolCalls: this.#spent.toolCalls + 1 };
-    return undefined;
+    return { ok: true };
   }
 
   returnToolCall(): void {
@@ -84,7 +86,7 @@ class CountedBudget implements Budget {
   }
 
   /** The first limit that has not this much left. */
-  #missing({ tokens, cost = 0 }: Charge): string | undefined {
+  #missing({ tokens, cost = 0 }: Charge): BudgetLimit | undefined {
     const infinite = Number.POSITIVE_INFINITY;
     const { maxModelCalls = infinite, maxTotalTokens = infinite, maxCost = infinite } = this.limits;
     const spent = this.#spent;
@@ -112,7 +114,7 @@ class CountedBudget implements Budget {
     };
   }
 
-  #charge(usage: Usage | "unknown" | "free", reserved: Charge, model: PricedModel): Charge {
+  #charge(usage: Used, reserved: Charge, model: PricedModel): Charge {
     if (usage === "free") return { tokens: 0, cost: reserved.cost === undefined ? undefined : 0, estimated: false };
     if (usage === "unknown") return { ...reserved, estimated: true };
     const { inputTokens, outputTokens } = usage;

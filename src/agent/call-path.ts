@@ -13,6 +13,13 @@ export type CallPath = {
   readonly outer: CallPath | undefined;
 };
 
+/** The way without turns that are over: one that starts the next and ends would make it longer for ever. */
+export function stillRunning(path: CallPath | undefined): CallPath | undefined {
+  let at = path;
+  while (at !== undefined && at.held.length === 0) at = at.outer;
+  return at;
+}
+
 /** The sessions of this host that turns on the way hold. */
 export function heldOn(path: CallPath | undefined, host: object): string[] {
   const ids: string[] = [];

@@ -1,12 +1,17 @@
-import { AgentError } from "../domain/errors.js";
+import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
-import type { CompactResult } from "../ports/agent-api.js";
+import { isReply } from "../domain/transcript.js";
+import type { CompactOptions, CompactResult } from "../ports/agent-api.js";
+import { asAgentError } from "./as-agent-error.js";
 import { compressContext } from "./compression.js";
 import { InProcessScope } from "./in-process-scope.js";
-import { budgetOf, busOf } from "./launch.js";
-import { pendingCalls } from "./resume-plan.js";
+import { busOf } from "./launch.js";
+import { pendingCalls } from "../domain/deferred-calls.js";
 import type { SessionHost } from "./session-host.js";
-import { TurnControl } from "./turn-control.js";
+import { budgetOf } from "./turn-budget.js";
+import { limitTime } from "./turn-clock.js";
+import { followSignal, TurnControl } from "./turn-control.js";
+import { expiredError } from "./turn-failure.js";
 import { TurnRun } from "./turn-run.js";
 import { TurnSessions } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
@@ -15,10 +20,19 @@ import type { Wiring } from "./wiring.js";
  * Asks the compressors with reason `"requested"`, between turns (C1). Nothing is written unless one of them made the conversation smaller, and
  * then with one compared write: no lease is needed, and none is left. It is no turn, and publishes nothing.
  */
-export async function compactSession(wiring: Wiring, host: SessionHost, sessionId: string): Promise<CompactResult> {
-  const unlock = await host.lock(sessionId);
+export async function compactSession(
+  wiring: Wiring,
+  host: SessionHost,
+  sessionId: string,
+  { signal }: CompactOptions,
+): Promise<CompactResult> {
   const { run, sessions } = compaction(wiring, host, sessionId);
+  const unfollow = signal === undefined ? undefined : followSignal(run.control, signal);
+  const stopTimer = limitTime(run);
+  let unlock: (() => void) | undefined;
   try {
+    checkTime(run);
+    unlock = await locked(run, host);
     const conversation = sessions.takeOut(sessionId);
     const target = await sessions.load(conversation);
     if (target !== undefined) {
@@ -26,26 +40,48 @@ export async function compactSession(wiring: Wiring, host: SessionHost, sessionI
     }
     run.conversation = conversation;
     return await compact(run, sessions);
+  } catch (error) {
+    if (Defect.is(error)) throw error;
+    checkTime(run, error);
+    throw asAgentError(error);
   } finally {
+    stopTimer();
+    unfollow?.();
     sessions.release(undefined);
-    host.forget(sessionId);
     run.scope.release?.();
-    unlock();
+    unlock?.();
   }
+}
+
+/** The session's lock, waited for no longer than the compaction may take. */
+async function locked(run: TurnRun, host: SessionHost): Promise<() => void> {
+  const ticket = host.lock(run.sessionId);
+  const outcome = await run.scope.bounded(() => ticket);
+  if (outcome.ok) return outcome.value;
+  if (!AgentError.is(outcome.error)) void ticket.then((unlock) => unlock());
+  throw outcome.error;
+}
+
+/** Throws for a compaction that was aborted, or whose time is up. */
+function checkTime(run: TurnRun, cause?: unknown): void {
+  const { expired, abortReason } = run.control;
+  if (expired !== undefined) throw expiredError(run, cause);
+  if (abortReason !== undefined) throw new AgentError("runtime", "the compaction was aborted", { cause });
 }
 
 async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactResult> {
   const { conversation, sessionId } = run;
   const { metadata, compaction: record } = conversation;
   if (pendingCalls({ metadata, openCalls: conversation.openCalls() }).length > 0) {
-    throw new AgentError("session", `calls of session ${safeLabel(sessionId)} wait for a decision`);
+    const text = `calls of session ${safeLabel(sessionId)} wait for a decision`;
+    throw new AgentError("session", text, { cause: new SessionError("conflict", text) });
   }
-  const reply = conversation.lastWhere(({ role }) => role === "assistant");
-  run.assistantMessage = reply?.role === "assistant" ? reply : undefined;
+  run.assistantMessage = conversation.lastWhere(isReply);
   run.writer = sessions.writer(conversation);
   const before = conversation.view().length;
   await run.writer.open([]);
   const view = await compressContext(run, undefined, "requested");
+  checkTime(run);
   const changed = conversation.compaction !== record || run.sessionId !== sessionId;
   if (changed) await run.writer.close();
   return { sessionId: run.sessionId, changed, before, after: changed ? view.length : before };

@@ -1,6 +1,7 @@
 import { CompositionError } from "../domain/errors.js";
+import { checkFields } from "../domain/known-fields.js";
 import type { AgentConfig } from "../ports/agent-config.js";
-import type { TurnOptions } from "../ports/agent-api.js";
+import type { ResumeOptions, TurnOptions } from "../ports/agent-api.js";
 import type { CommandAccess } from "../ports/command-access.js";
 import type { ModelPort } from "../ports/model.js";
 import type { Runtime } from "../ports/runtime.js";
@@ -49,10 +50,32 @@ export function composeStores(sessions: readonly SessionStore[] | undefined): St
   return new Stores([first, ...rest]);
 }
 
+const TURN_OPTIONS = [
+  "signal",
+  "hooks",
+  "observers",
+  "tools",
+  "config",
+  "budget",
+  "takeOver",
+  "fork",
+  "decisions",
+  "turnId",
+  "startedAt",
+  "stepScope",
+] as const satisfies readonly (keyof ResumeOptions)[];
+
+function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === "object" && value !== null && "addEventListener" in value && "aborted" in value;
+}
+
 /** The wiring of one turn: the agent's own, shared, unless the turn brings something; then turn hooks stand inside the agent's (H2). */
 export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions): Wiring {
-  const { hooks, tools, observers, config } = options;
+  checkFields("a turn", options, TURN_OPTIONS);
+  const { hooks, tools, observers, config, signal } = options;
   checkBudget("budget", options.budget);
+  if (signal !== undefined && !isSignal(signal))
+    throw new CompositionError("invalid-config", "signal is no AbortSignal");
   if (hooks === undefined && tools === undefined && observers === undefined && config === undefined) return wiring;
   checkPorts({ hooks, tools, observers });
   return {

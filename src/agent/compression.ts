@@ -2,7 +2,7 @@ import { estimateAll } from "../domain/estimate.js";
 import type { AgentMessage } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { unreachable } from "../domain/unreachable.js";
-import type { CompressContext, Compressor } from "../ports/compressor.js";
+import type { CompressAction, CompressContext, Compressor } from "../ports/compressor.js";
 import { type DecodedAction, decodeAction } from "./compress-action.js";
 import { checkedReplacement, checkedView } from "./context-check.js";
 import { redirect } from "./redirect.js";
@@ -55,9 +55,10 @@ async function ask(
   const usage = run.assistantMessage?.usage;
   const { modelContextWindow } = run.wiring.settings;
   const context = { sessionId, modelContextWindow, estimatedTokens: estimate, usage, reason, signal };
-  const outcome = await run.scope.step(`compress#${round}.${place}`, async () =>
-    compressor.compress([...current], context),
-  );
+  const ask = async (): Promise<CompressAction> => run.within(() => compressor.compress([...current], context));
+  const outcome = await run.scope.step(`compress#${round}.${place}`, ask, { interruptible: true });
+  // Whoever interrupted does not wait for a summary; the next round asks again.
+  if (!outcome.ok && run.control.interrupted) return { type: "none" };
   if (!outcome.ok) throw outcome.error;
   try {
     return decodeAction(outcome.value, run.stamp);

@@ -46,7 +46,7 @@ export class Conversation {
   }
 
   /** The last message of a kind. */
-  lastWhere(is: (message: AgentMessage) => boolean): AgentMessage | undefined {
+  lastWhere<M extends AgentMessage>(is: (message: AgentMessage) => message is M): M | undefined {
     return this.#stored.findLast(is);
   }
 
@@ -129,7 +129,7 @@ export class Conversation {
     return openCalls(this.#viewed === 0 ? this.#stored : this.#stored.slice(this.#viewed));
   }
 
-  /** The same in the middle of a batch, without the missing results. */
+  /** What `view` shows, in the middle of a batch too: without results that are missing still. */
   snapshot(): AgentMessage[] {
     return this.#view.concat(orderResults(this.#stored.slice(this.#viewed)));
   }

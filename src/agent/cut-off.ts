@@ -23,7 +23,7 @@ export type Bounds = {
 };
 
 /** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
-export class Waiting<T> {
+export class RunningStep<T> {
   readonly bounds: Bounds;
   readonly #over: (entry: Cuttable) => void;
   readonly #resolve: (outcome: Outcome<T>) => void;

@@ -1,27 +1,29 @@
-import { AgentError, Defect, errorCategory } from "../domain/errors.js";
+import { type AgentError, Defect, errorCategory } from "../domain/errors.js";
 import type { TurnSummary } from "../domain/event.js";
-import { textOf } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { orderResults } from "../domain/transcript.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
-import { begin, type Exceeded, type Turn } from "../domain/turn.js";
+import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
-import { abortedByHook, asAgentError } from "./as-agent-error.js";
+import { asAgentError } from "./as-agent-error.js";
 import type { EndStep } from "../domain/next-step.js";
+import { resultOf } from "./result-of.js";
 import { salvage } from "./salvage.js";
+import { expiredError, failureOf } from "./turn-failure.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Saves what is left, tells the hooks, and publishes the one terminal event. */
 export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: number): Promise<TurnResult> {
   const planned = step.type === "fail" ? failureOf(run, turn, step) : undefined;
   const unsaved = await lastWrite(run, turn, planned);
-  if (run.control.failure !== undefined) await salvage(run);
+  if (planned !== undefined || unsaved !== undefined) await salvage(run);
+  if (planned !== undefined && unsaved !== undefined) tellUnsaved(run, unsaved);
   const saved = planned === undefined && unsaved === undefined;
   if (!saved && run.writer?.storesAtEnd === true) run.undelivered = [...run.accepted, ...run.undelivered];
-  const end = unsaved === undefined ? step : endUnsaved(run, step, unsaved);
-  const failure = planned ?? (end.type === "fail" ? expiredOr(run, unsaved?.error) : undefined);
-  if (failure !== undefined)
+  const end = unsaved === undefined || planned !== undefined ? step : endUnsaved(run, step, unsaved);
+  if (planned !== undefined || end.type === "fail") {
+    const failure = planned ?? expiredOr(run, unsaved?.error);
     return failTurn(run, failure.withPartial(resultOf(run, turn, "stopped", failure.kind)), entered);
+  }
   const { status, stopReason } = statusOf(end);
   const result = resultOf(run, turn, status, stopReason);
   await afterTurn(run, result, entered);
@@ -47,20 +49,20 @@ async function lastWrite(
 }
 
 /** An abort wins over a failed write, also one that came in the middle of the last one and cut it off (L8). */
-function endUnsaved(run: TurnRun, step: EndStep, { error }: { readonly error: unknown }): EndStep {
+function endUnsaved(run: TurnRun, step: EndStep, unsaved: { readonly error: unknown }): EndStep {
   const { abortReason } = run.control;
   if (step.type !== "abort" && abortReason === undefined) return { type: "fail", why: "failed" };
-  run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
+  tellUnsaved(run, unsaved);
   return step.type === "abort" || abortReason === undefined ? step : { type: "abort", reason: abortReason };
+}
+
+/** A last write that failed beside something worse. */
+function tellUnsaved(run: TurnRun, { error }: { readonly error: unknown }): void {
+  run.secondary({ stage: "end", operation: "save", errorCategory: errorCategory(error) });
 }
 
 function expiredOr(run: TurnRun, error: unknown): AgentError {
   return run.control.expired === undefined ? asAgentError(error) : expiredError(run, error);
-}
-
-/** What a turn fails with whose time is up; `cause` is what failed with it. */
-export function expiredError({ control }: TurnRun, cause?: unknown): AgentError {
-  return exceededError({ kind: "budget-exceeded", limit: control.expired ?? "", cause });
 }
 
 /** A turn that ended in `beforeTurn`: nothing was published, and nothing is (T2). An abort wins over what a hook said (L8). */
@@ -69,7 +71,7 @@ export async function stopUnstarted(run: TurnRun, reason: string, entered: numbe
   const { abortReason } = run.control;
   const status = abortReason === undefined ? "stopped" : "aborted";
   const result = resultOf(run, begin(), status, abortReason ?? reason);
-  await run.settleRest();
+  await run.callbacks.settleAll();
   await afterTurn(run, result, entered);
   return result;
 }
@@ -77,7 +79,7 @@ export async function stopUnstarted(run: TurnRun, reason: string, entered: numbe
 /** A turn whose `beforeTurn` said abort: error hooks run, nothing is published (T2). */
 export async function refuseTurn(run: TurnRun, error: AgentError, entered: number): Promise<never> {
   run.bus.endUnstarted();
-  await run.settleRest();
+  await run.callbacks.settleAll();
   await turnError(run, error, entered);
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
@@ -97,35 +99,7 @@ async function failTurn(run: TurnRun, error: AgentError, entered: number): Promi
   throw run.defect ?? error;
 }
 
-function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { type: "fail" }>): AgentError {
-  const { maxToolRounds } = run.wiring.settings.limits;
-  const { failed, hookAborted, expired, exceeded } = turn.endings;
-  switch (step.why) {
-    case "tool-loop-exceeded":
-      return new AgentError("tool-loop-exceeded", `the turn is not over after ${maxToolRounds} rounds of tools`);
-    case "hook-aborted":
-      return abortedByHook(hookAborted?.reason ?? "a hook aborted the turn", hookAborted?.error);
-    case "exceeded":
-      return exceededError(expired ?? exceeded);
-    case "failed":
-      // Time is up only where nothing had failed: what fails later fails because of it, a write that was given up included.
-      if (run.control.expired !== undefined) return expiredError(run, failed?.error);
-      return failed?.error instanceof AgentError
-        ? failed.error
-        : new AgentError("session", "a write failed", { cause: failed?.error });
-    default:
-      return unreachable(step.why);
-  }
-}
-
-/** What a turn fails with that may not use more. */
-function exceededError(exceeded: Exceeded | undefined): AgentError {
-  const { kind = "budget-exceeded", limit = "", cause } = exceeded ?? {};
-  const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : `${limit} is used up`;
-  return new AgentError(kind, text, { limit, cause });
-}
-
-function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
+function statusOf(step: Exclude<EndStep, { type: "fail" }>): {
   readonly status: TurnStatus;
   readonly stopReason?: string;
 } {
@@ -136,8 +110,10 @@ function statusOf(step: Exclude<EndStep, { type: "fail" }> | EndStep): {
       return { status: "stopped", stopReason: step.reason };
     case "abort":
       return { status: "aborted", stopReason: step.reason };
-    default:
+    case "complete":
       return { status: "completed" };
+    default:
+      return unreachable(step);
   }
 }
 
@@ -193,37 +169,4 @@ function summaryOf(result: TurnResult): TurnSummary {
     toolCalls: result.exchanges.length,
     deferred: result.deferred.map((call) => call.callId),
   });
-}
-
-/** All that the turn did; lists are the reader's own. */
-export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReason: string | undefined): TurnResult {
-  const { resumedReply } = run;
-  // The order of results that answer an older reply is known from that reply.
-  const messages =
-    resumedReply === undefined ? orderResults(run.added) : orderResults([resumedReply, ...run.added]).slice(1);
-  const message = run.assistantMessage;
-  return {
-    status,
-    turnId: run.turnId,
-    ...(message === undefined ? undefined : { message }),
-    text: message === undefined ? "" : textOf(message),
-    messages,
-    toolResults: messages.filter((added) => added.role === "tool"),
-    exchanges: inSourceOrder(run, messages),
-    usage: turn.usage,
-    rounds: turn.rounds,
-    deferred: run.deferred.slice(),
-    undelivered: [...run.undelivered, ...run.control.inbox.close().map(run.stamp)],
-    finalSessionId: run.sessionId,
-    ...(stopReason === undefined ? undefined : { stopReason }),
-  };
-}
-
-function inSourceOrder(run: TurnRun, messages: TurnResult["messages"]): TurnResult["exchanges"] {
-  if (run.exchanges.length < 2) return run.exchanges.slice();
-  const replies = new Map(messages.map((message, index) => [message.id, index]));
-  const place = (id: string): number => replies.get(id.slice(0, id.lastIndexOf("."))) ?? 0;
-  return [...run.exchanges].sort(
-    (a, b) => place(a.executionId) - place(b.executionId) || a.sourceOrder - b.sourceOrder,
-  );
 }

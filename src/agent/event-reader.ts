@@ -4,7 +4,7 @@ import { EventLog } from "./event-log.js";
 /** One reader of a turn at its own pace. Leaving it early ends the reading only. */
 export class EventReader implements AsyncIterableIterator<TurnEvent> {
   readonly #log = new EventLog();
-  #wake: (() => void) | undefined;
+  #wakes: (() => void)[] = [];
   #ended = false;
   #leave: () => void = () => undefined;
 
@@ -32,7 +32,7 @@ export class EventReader implements AsyncIterableIterator<TurnEvent> {
       if (event !== undefined) return { done: false, value: event };
       if (this.#ended) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#wakes.push(resolve);
       });
     }
   }
@@ -49,8 +49,8 @@ export class EventReader implements AsyncIterableIterator<TurnEvent> {
   }
 
   #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const wakes = this.#wakes;
+    this.#wakes = [];
+    for (const wake of wakes) wake();
   }
 }

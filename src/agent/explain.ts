@@ -2,8 +2,10 @@ import { DEFAULT_LIMITS, type Limits } from "../domain/limits.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { STAGE_KINDS, type StageKind } from "../domain/stage.js";
 import { toolHints } from "../domain/tool-hints.js";
+import type { BudgetLimits } from "../ports/budget.js";
 import type { ExplainedPart, ExplainedTool, Explanation } from "../ports/explanation.js";
 import type { AgentPorts } from "./agent-ports.js";
+import type { Settings } from "./settings.js";
 import type { ToolEntry } from "./tool-table.js";
 import type { Wiring } from "./wiring.js";
 
@@ -33,7 +35,9 @@ export function explain(wiring: Wiring, ports: AgentPorts): Explanation {
     observers: [...new Set(ports.observers)].map(partOf),
     lifecycles: (ports.lifecycles ?? []).map(partOf),
     commands: commands.list().map(({ id }) => id),
+    behaviour: behaviourOf(settings),
     limits: boundsOf(settings.limits),
+    ...(settings.budget === undefined ? undefined : { budget: withoutPrice(settings.budget.limits) }),
     notes: notesOf(wiring),
   };
   return { ...data, text: textOf(data) };
@@ -43,7 +47,7 @@ function partOf(part: object): ExplainedPart {
   const own: unknown = Reflect.get(part, "name");
   if (typeof own === "string" && own !== "") return { name: own };
   const { name } = part.constructor ?? {};
-  return { name: typeof name === "string" && name !== "" && name !== "Object" ? name : "without a name" };
+  return { name: typeof name === "string" && name !== "" && name !== "Object" ? name : "(unnamed)" };
 }
 
 function toolOf({ def, provider }: ToolEntry, defaultTimeoutMs: number | undefined): ExplainedTool {
@@ -66,6 +70,27 @@ function hooksOf({ hooks }: Wiring): Explanation["hooks"] {
 
 function boundsOf(limits: Limits): Partial<Limits> {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY));
+}
+
+function behaviourOf(settings: Settings): Explanation["behaviour"] {
+  const { system, toModelMessages, sequential, malformedCalls, coerceArguments, persistence } = settings;
+  const { onBusy, onToolRoundLimit, steerMode, followUpMode } = settings;
+  return {
+    system: system === undefined ? "none" : typeof system === "string" ? "text" : "function",
+    projectsMessages: toModelMessages !== undefined,
+    toolExecution: sequential ? "sequential" : "parallel",
+    malformedCalls,
+    coerceArguments,
+    persistence,
+    onBusy,
+    onToolRoundLimit,
+    steerMode,
+    followUpMode,
+  };
+}
+
+function withoutPrice({ price: _price, ...limits }: BudgetLimits): Omit<BudgetLimits, "price"> {
+  return limits;
 }
 
 function notesOf({ providers, settings, lister, compressors }: Wiring): readonly string[] {
@@ -97,14 +122,21 @@ function textOf(data: Omit<Explanation, "text">): string {
     `observers: ${names(data.observers)}`,
     `lifecycles: ${names(data.lifecycles)}`,
     `commands: ${data.commands.map((id) => safeLabel(id)).join(", ") || "none"}`,
-    "hooks:",
+    `hooks:${Object.keys(data.hooks).length === 0 ? " none" : ""}`,
     ...Object.entries(data.hooks).map(
       ([stage, hooks]) => `  ${stage}: ${hooks.map((name) => safeLabel(name)).join(" > ")}`,
     ),
+    `behaviour: ${boundsText(data.behaviour)}`,
     `limits other than the defaults: ${changed.map((name) => `${name} ${limits[name]}`).join(", ") || "none"}`,
+    ...(data.budget === undefined ? [] : [`budget: ${boundsText(data.budget)}`]),
     ...data.notes.map((note) => `note: ${note}`),
   ];
   return lines.join("\n");
+}
+
+function boundsText(bounds: object): string {
+  const set = Object.entries(bounds).filter(([, value]) => value !== undefined);
+  return set.map(([name, value]) => `${name} ${String(value)}`).join(", ") || "none";
 }
 
 function toolLine({ name, source, executionMode, timeoutMs, hints, validated }: ExplainedTool): string {

@@ -1,6 +1,6 @@
 import { Defect } from "../domain/errors.js";
 import type { Runtime } from "../ports/runtime.js";
-import { type Bounds, type Cuttable, type CutOff, Waiting } from "./cut-off.js";
+import { type Bounds, type Cuttable, type CutOff, RunningStep } from "./cut-off.js";
 import { Wave } from "./wave.js";
 import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../ports/step-scope.js";
 
@@ -144,7 +144,7 @@ export class InProcessScope implements StepScope {
   #race<T>(running: PromiseLike<T>, bounds: Bounds, interrupted = false): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
       const { keep, deadline, holds } = bounds;
-      const waiting = new Waiting<T>(bounds, this.#settled, resolve, reject);
+      const waiting = new RunningStep<T>(bounds, this.#settled, resolve, reject);
       this.#waiting.add(waiting);
       if (interrupted && bounds.interruptible) this.#interrupted.add(waiting);
       running.then(

@@ -1,16 +1,18 @@
-import { AgentError, Defect, errorCategory } from "../domain/errors.js";
+import { AgentError } from "../domain/errors.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { begin } from "../domain/turn.js";
 import type { TurnOptions } from "../ports/agent-api.js";
-import type { Budget } from "../ports/budget.js";
-import { expiredError, resultOf } from "./end-turn.js";
-import { type CallPath, heldOn } from "./call-path.js";
+import { heldOn } from "./call-path.js";
 import { InProcessScope } from "./in-process-scope.js";
 import { EventBus } from "./observers.js";
+import { resultOf } from "./result-of.js";
 import { type Opening, runTurn } from "./run-turn.js";
 import type { SessionHost } from "./session-host.js";
-import { TurnBudget } from "./turn-budget.js";
+import { unwatchTools, watchTools } from "./tool-watch.js";
+import { budgetOf } from "./turn-budget.js";
+import { limitTime } from "./turn-clock.js";
 import { followSignal, TurnControl } from "./turn-control.js";
+import { expiredError } from "./turn-failure.js";
 import { TurnRun } from "./turn-run.js";
 import { busy, TurnSessions } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
@@ -63,11 +65,12 @@ export function launch(given: LaunchOptions): Launch {
   const budget = budgetOf(wiring, caller, options.budget);
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller, budget });
   const start = async (): Promise<TurnResult> => {
-    const unfollow = options.signal === undefined ? undefined : followSignal(control, options.signal);
-    const stopTimer = limitTime(run);
     let opened: Opening | undefined;
+    let [unfollow, stopTimer]: (() => void)[] = [];
     try {
       opened = opening();
+      if (options.signal !== undefined) unfollow = followSignal(control, options.signal);
+      stopTimer = limitTime(run);
       // A turn with providers of its own has a table of its own.
       if (options.tools !== undefined) watchTools(wiring);
       if (heldOn(caller, host).includes(sessionId)) throw ownSession(sessionId);
@@ -76,7 +79,7 @@ export function launch(given: LaunchOptions): Launch {
     } catch (error) {
       throw withUndelivered(run, opened, error);
     } finally {
-      stopTimer();
+      stopTimer?.();
       control.inbox.close();
       if (options.tools !== undefined) unwatchTools(wiring);
       if (bus.closing.length > 0) await settleListeners(run);
@@ -90,7 +93,7 @@ export function launch(given: LaunchOptions): Launch {
 }
 
 function ownSession(id: string): AgentError {
-  return new AgentError("session", "a tool may not run a turn on its own session", { cause: busy(id).cause });
+  return new AgentError("session", "a tool or hook may not run a turn on its own session", { cause: busy(id).cause });
 }
 
 /** A turn that was refused before it had its session tells what it had been given: nothing that was accepted is lost (L3). */
@@ -109,50 +112,11 @@ function unstarted(run: TurnRun, opened: Opening): TurnResult {
   throw error.withPartial(resultOf(run, begin(), "stopped", error.kind));
 }
 
-/** What a turn may use: its own limits, and the budgets of the agent, of the caller, and of the turns whose tools started it. */
-export function budgetOf(wiring: Wiring, caller: CallPath | undefined, own?: Budget): TurnBudget {
-  const { limits, budget } = wiring.settings;
-  return new TurnBudget(
-    limits,
-    [...(caller?.budgets ?? []), budget, own].filter((shared) => shared !== undefined),
-  );
-}
-
-/** Ends the turn when its time is up. Returns how to stop the clock. */
-export function limitTime({ wiring, budget, control }: TurnRun): () => void {
-  const { runtime, settings } = wiring;
-  const deadline = budget.deadline - runtime.now();
-  const { turnTimeoutMs } = settings.limits;
-  const ms = Math.min(deadline, turnTimeoutMs);
-  if (ms === Number.POSITIVE_INFINITY) return () => undefined;
-  const expire = (): void => control.expire(deadline < turnTimeoutMs ? "deadline" : "turnTimeoutMs");
-  if (ms > 0) return runtime.after(ms, expire, { keepAlive: true });
-  expire();
-  return () => undefined;
-}
-
-/** The bus of one turn. */
+/** A bus for one turn, which nobody but the agent's own receivers hears yet. */
 export function busOf(wiring: Wiring, sessionId: string, turnId: string): EventBus {
   const { runtime, settings, receivers } = wiring;
   const { onSecondaryFailure } = settings;
   return new EventBus({ turnId, sessionId, attempt: 0, now: runtime.now, receivers, onSecondaryFailure });
-}
-
-/** Hears of changed tools until `unwatchTools`. Throws `AgentError("runtime")` for a provider that does not let it. */
-export function watchTools({ lister, providers }: Wiring): void {
-  try {
-    lister.watch(providers);
-  } catch (error) {
-    throw Defect.is(error) ? error : new AgentError("runtime", "could not listen for changed tools", { cause: error });
-  }
-}
-
-/** A provider that throws here is a secondary failure. */
-export function unwatchTools({ lister, settings }: Wiring): void {
-  for (const error of lister.close()) {
-    const where = { stage: "tools", operation: "stop listening" };
-    settings.onSecondaryFailure({ ...where, errorCategory: errorCategory(error) });
-  }
 }
 
 /** Waits for what listeners still do with the terminal event; one deadline for all of them (T7). */

@@ -1,14 +1,14 @@
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { toolErrorMessage } from "../domain/message.js";
 import { NOT_EXECUTED, type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
-import { mayHaveRun, pendingCalls, type ResumeState } from "./resume-plan.js";
+import { mayHaveRun, pendingCalls, type StoredCalls } from "../domain/deferred-calls.js";
 
 /** What a call is told that waited for a decision when something else was said (U5). */
-export const REJECTED = "rejected (needs approval)";
+const REJECTED = "rejected (needs approval)";
 
 /** An error result for every call without one: `pending` for those that wait for a decision, and did not run; of the others nobody knows (S4). */
 export function missingResults(
-  state: Omit<ResumeState, "last">,
+  state: StoredCalls,
   stamp: (message: MessageInput) => AgentMessage,
   pending: string = REJECTED,
 ): AgentMessage[] {

@@ -17,7 +17,7 @@ export type Replied = {
   readonly entered: number;
 };
 
-/** An attempt that failed. */
+/** A failure with what error hooks and the mending of the request need to know of it. */
 export type FailedAttempt = {
   readonly type: "failed";
   readonly error: ModelError;

@@ -4,6 +4,7 @@ import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, Message } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
 import type { Awaitable } from "../ports/awaitable.js";
+import type { StageOutcome } from "../domain/stage.js";
 import type { ToolDef } from "../domain/tool.js";
 import { compressContext } from "./compression.js";
 import { givenContext, sendable } from "./hook-messages.js";
@@ -24,10 +25,7 @@ export type PreparedRequest = {
 export type RoundContext = { readonly messages: readonly AgentMessage[]; readonly plain: boolean };
 
 /** A hook ended the turn instead. */
-export type Ended = {
-  readonly ended: { readonly kind: "stop" | "abort"; readonly reason: string; readonly by: HookEntry };
-  readonly entered: number;
-};
+export type Ended = { readonly ended: { readonly kind: "stop" | "abort"; readonly reason: string } };
 
 /** The conversation a round sends: after `beforeContext` and compression, without the system prompt. */
 export function roundContext(run: TurnRun): Awaitable<RoundContext | Ended> {
@@ -99,7 +97,8 @@ async function systemMessages(
   else {
     const { sessionId, turnId, round, signal } = run;
     const name = `system#${round}.${attempt - 1}`;
-    const outcome = await run.scope.step(name, async () => system({ sessionId, turnId, round, signal }));
+    const ask = async (): Promise<string> => run.within(() => system({ sessionId, turnId, round, signal }));
+    const outcome = await run.scope.step(name, ask, { interruptible: true });
     if (!outcome.ok) throw buildError("the system prompt", outcome.error);
     if (typeof outcome.value !== "string") throw new ModelError("request-build", "the system prompt is no text");
     run.system = outcome.value;
@@ -134,13 +133,7 @@ function buildError(what: string, error: unknown): unknown {
   return new ModelError("request-build", `${what} failed`, { cause: error });
 }
 
-function endedBy(passed: {
-  readonly outcome?: { readonly kind: string };
-  readonly by?: HookEntry;
-  readonly entered: number;
-}): Ended | undefined {
-  const { outcome, by, entered } = passed;
-  if (outcome === undefined || by === undefined) return undefined;
-  const { kind, reason } = outcome as { readonly kind: "stop" | "abort"; readonly reason: string };
-  return { ended: { kind, reason, by }, entered };
+function endedBy({ outcome }: { readonly outcome?: StageOutcome }): Ended | undefined {
+  if (outcome?.kind !== "stop" && outcome?.kind !== "abort") return undefined;
+  return { ended: { kind: outcome.kind, reason: outcome.reason } };
 }

@@ -1,35 +1,41 @@
 import { Defect, errorCategory } from "../domain/errors.js";
 import { safeLabel } from "../domain/safe-label.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import { compressContext } from "./compression.js";
 import type { FailedAttempt } from "./model-attempt.js";
 import type { RoundContext } from "./model-request.js";
 import type { TurnRun } from "./turn-run.js";
 
-/** What a round has mended by itself; each once (C3). */
-export type Mended = { overflow: boolean; tool: boolean };
+/** What comes after a failed attempt at the model call of one round. A hook's retry goes first; else the turn mends what it can, each thing once (C3). */
+export class RoundRetries {
+  readonly #run: TurnRun;
+  #compressed = false;
+  #leftOut = false;
 
-/** What the next attempt sends, or nothing where the failure stands. A hook's retry goes first; else the turn mends what it can, once a round (C3). */
-export async function nextContext(
-  run: TurnRun,
-  failure: FailedAttempt,
-  attempt: number,
-  sent: RoundContext,
-  mended: Mended,
-): Promise<RoundContext | undefined> {
-  const retry = await askRetry(run, failure, attempt);
-  await run.settle("request");
-  if (run.signal.aborted || run.control.interrupted) return undefined;
-  if (retry !== undefined) return retry.compress ? ((await compressed(run, sent, attempt)) ?? sent) : sent;
-  const { kind, toolName } = failure.error;
-  if (kind === "context-overflow" && !mended.overflow) {
-    mended.overflow = true;
-    return compressed(run, sent, attempt);
+  constructor(run: TurnRun) {
+    this.#run = run;
   }
-  if (kind === "invalid-request" && toolName !== undefined && !mended.tool) {
-    mended.tool = true;
-    return leaveOut(run, toolName, failure.toolChoice) ? sent : undefined;
+
+  /** What the next attempt sends, or nothing where the failure stands. */
+  async next(failure: FailedAttempt, attempt: number, sent: RoundContext): Promise<RoundContext | undefined> {
+    const run = this.#run;
+    const retry = await askRetry(run, failure, attempt);
+    await run.callbacks.settle("request");
+    if (run.signal.aborted || run.control.interrupted) return undefined;
+    if (retry === undefined) return this.#mended(failure, attempt, sent);
+    return retry.compress ? ((await compressed(run, sent, attempt)) ?? sent) : sent;
   }
-  return undefined;
+
+  #mended(failure: FailedAttempt, attempt: number, sent: RoundContext): Awaitable<RoundContext | undefined> {
+    const { kind, toolName } = failure.error;
+    if (kind === "context-overflow" && !this.#compressed) {
+      this.#compressed = true;
+      return compressed(this.#run, sent, attempt);
+    }
+    if (kind !== "invalid-request" || toolName === undefined || this.#leftOut) return undefined;
+    this.#leftOut = true;
+    return leaveOut(this.#run, toolName, failure.toolChoice) ? sent : undefined;
+  }
 }
 
 /** What an error hook asks for; the first retry wins (H1), `maxModelAttempts` bounds it. */

@@ -7,6 +7,9 @@ import type { Observer } from "../ports/observer.js";
 /** Someone who gets events. An observer is not awaited, whatever it returns. */
 export type Receiver = { readonly kind: "observer" | "listener"; readonly deliver: (event: TurnEvent) => unknown };
 
+/** How a listener joins. */
+export type ListenOptions = { readonly first?: boolean; readonly missed?: readonly TurnEvent[] };
+
 /** What a bus needs of its turn. `now` is the bus's own clock. */
 export type EventBusOptions = {
   readonly turnId: string;
@@ -38,10 +41,11 @@ export class EventBus {
     this.#receivers = options.receivers;
   }
 
-  /** Adds a listener for the events from now on, also during a delivery; `first` puts it before all others. Returns how to remove it. */
-  listen(deliver: (event: TurnEvent) => unknown, options: { readonly first?: boolean } = {}): () => void {
+  /** Adds a listener for the events from now on, also during a delivery; `first` puts it before all others, `missed` is handed to it at once. Returns how to remove it. */
+  listen(deliver: (event: TurnEvent) => unknown, options: ListenOptions = {}): () => void {
     const receiver: Receiver = { kind: "listener", deliver };
     this.#receivers = options.first === true ? [receiver, ...this.#receivers] : [...this.#receivers, receiver];
+    for (const event of options.missed ?? []) this.#offer(receiver, event);
     return () => {
       this.#receivers = this.#receivers.filter((other) => other !== receiver);
     };
@@ -55,11 +59,6 @@ export class EventBus {
   /** Promises that listeners returned for the terminal event (T7). */
   get closing(): readonly PromiseLike<unknown>[] {
     return this.#closing;
-  }
-
-  /** Hands one listener an event it missed. */
-  deliverTo(deliver: (event: TurnEvent) => unknown, event: TurnEvent): void {
-    this.#offer({ kind: "listener", deliver }, event);
   }
 
   /** Events from now on belong to the session the turn moved to. */

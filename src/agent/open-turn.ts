@@ -1,8 +1,8 @@
+import { pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError } from "../domain/errors.js";
-import { type AgentMessage, type MessageInput, toolErrorMessage } from "../domain/message.js";
+import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { type OpenCall, UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
@@ -12,8 +12,15 @@ import type { TurnSessions } from "./turn-sessions.js";
 
 const OPEN_ATTEMPTS = 20;
 
+const NOTHING_PENDING = pendingRecord([], new Map());
+
 /** What the first write of a turn holds. */
-export type FirstWrite = { readonly messages: readonly AgentMessage[]; readonly change?: WriteChange };
+export type FirstWrite = {
+  readonly messages: readonly AgentMessage[];
+  readonly change?: WriteChange;
+  /** Whether the change takes something that nobody else may take. */
+  readonly claim?: boolean;
+};
 
 /** Loads the session and makes it this turn's with the first write: results that were missing, the input, and the lease (S2, S4). */
 export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Promise<void> {
@@ -24,7 +31,7 @@ export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Pr
   await takeSession(run, loadGiven, () => {
     const { metadata } = run.conversation;
     const missing = missingResults({ metadata, openCalls: run.conversation.openCalls() }, run.stamp);
-    const change = SESSION_KEYS.deferred in metadata ? { unset: [SESSION_KEYS.deferred] } : {};
+    const change = SESSION_KEYS.deferred in metadata ? NOTHING_PENDING : {};
     return { messages: [...missing, ...messages], change };
   });
 }
@@ -46,9 +53,9 @@ export async function takeSession(
     }
     if (run.signal.aborted) return false;
     run.usageBefore = decodeUsageRecord(run.conversation.metadata[SESSION_KEYS.usage])?.session ?? {};
-    const { messages, change } = plan();
+    const { messages, change, claim = false } = plan();
     try {
-      await run.writer.open(messages, change);
+      await run.writer.open(messages, change, { claim });
       accept(run, messages);
       return true;
     } catch (error) {
@@ -59,7 +66,7 @@ export async function takeSession(
 
 /** What was accepted for the turn is in the session now. */
 export function accept(run: TurnRun, messages: readonly AgentMessage[]): void {
-  run.accepted.push(...run.undelivered);
+  for (const message of run.undelivered) run.accepted.push(message);
   run.undelivered = [];
   run.add(messages);
   for (const message of messages) run.bus.publish("messageAdded", { message });
@@ -71,9 +78,4 @@ async function loadGiven(run: TurnRun, sessions: TurnSessions): Promise<void> {
   const target = await sessions.load(run.conversation);
   if (target === undefined) return;
   throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in ${safeLabel(target)}`);
-}
-
-/** The result of a stored call of which nobody knows what became of it (S4). */
-export function unknownResult(run: TurnRun, { call }: OpenCall): AgentMessage {
-  return run.stamp(toolErrorMessage(call, UNKNOWN_OUTCOME, "unknown"));
 }

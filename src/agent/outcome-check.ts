@@ -9,10 +9,10 @@ export function isWhole(outcome: StageOutcome): boolean {
     case "patch":
       return isJsonObject(outcome.patch);
     case "stop":
+    case "defer":
       return typeof outcome.reason === "string" && (outcome.patch === undefined || isJsonObject(outcome.patch));
     case "abort":
     case "block":
-    case "defer":
     case "cancel":
     case "wait":
       return typeof outcome.reason === "string";

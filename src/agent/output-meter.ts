@@ -32,9 +32,10 @@ export class OutputMeter {
     return undefined;
   }
 
-  /** Whether not even an empty reply is let in. */
-  get isFull(): boolean {
-    return this.#messages + 1 > this.#limits.maxOutputMessages;
+  /** The limit that lets in no reply at all, if one does. */
+  get full(): OutputLimit | undefined {
+    if (this.#messages + 1 > this.#limits.maxOutputMessages) return "messages";
+    return this.room <= 0 ? "bytes" : undefined;
   }
 
   /** Bytes that a message may still have. */

@@ -20,7 +20,8 @@ export function beforeOwn(
   call: ToolCall,
 ): Promise<Outcome<BeforeExecute | undefined | void>> {
   return run.scope.bounded(
-    async () => ownHooks(entry)?.beforeExecute?.({ args: call.arguments, call }, hookContext(run, placed)),
+    async () =>
+      run.within(() => ownHooks(entry)?.beforeExecute?.({ args: call.arguments, call }, hookContext(run, placed))),
     run.hookTimeoutMs,
   );
 }
@@ -31,7 +32,7 @@ export async function afterOwn(run: TurnRun, runnable: Runnable, result: ToolRes
   if (entry.provider.hooks === undefined) return { result, error: undefined };
   const input = { args: invocation.executedInput, call, result };
   const outcome = await run.scope.bounded(
-    async () => ownHooks(entry)?.afterExecute?.(input, hookContext(run, runnable)),
+    async () => run.within(() => ownHooks(entry)?.afterExecute?.(input, hookContext(run, runnable))),
     run.hookTimeoutMs,
   );
   if (!outcome.ok) return failedOwn(outcome.error);

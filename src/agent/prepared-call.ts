@@ -36,7 +36,7 @@ export type Preparation =
         readonly type: "deferred";
         readonly reason: string;
         readonly asked: ToolCall;
-        readonly by: readonly string[] | undefined;
+        readonly by: readonly string[];
       })
   | (PlacedCall & Entered & { readonly type: "stop"; readonly reason: string })
   | (PlacedCall & Entered & { readonly type: "abort"; readonly reason: string; readonly error?: unknown });

@@ -30,10 +30,7 @@ function listFailure(error: unknown): unknown {
   return new AgentError("runtime", text, { cause: error });
 }
 
-async function chooseTools(
-  run: TurnRun,
-  reason: ToolListReason,
-): Promise<Pick<Ended["ended"], "kind" | "reason"> | undefined> {
+async function chooseTools(run: TurnRun, reason: ToolListReason): Promise<Ended["ended"] | undefined> {
   const { stage, outcome } = await run.stages.forward({ kind: "chooseTools", reason, tools: run.table.defs });
   if (stage.tools !== run.table.defs) run.table = withDefs(run.table, stage.tools);
   if (outcome?.kind === "stop" || outcome?.kind === "abort") return { kind: outcome.kind, reason: outcome.reason };

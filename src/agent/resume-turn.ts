@@ -1,14 +1,15 @@
+import { deferringHooks, pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError, Defect } from "../domain/errors.js";
-import { type AgentMessage, isMessage } from "../domain/message.js";
+import { type AgentMessage, type AssistantMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { requestView } from "../domain/transcript.js";
+import { isReply, requestView } from "../domain/transcript.js";
 import { type Turn, withStoredReply } from "../domain/turn.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { Decision } from "../ports/hook.js";
 import { lostResult } from "./missing-results.js";
 import { takeSession } from "./open-turn.js";
-import { planResume, type ResumePlan } from "./resume-plan.js";
+import { planResume, type ResumePlan } from "../domain/resume-plan.js";
 import type { WriteChange } from "./session-writer.js";
 import type { TurnRun } from "./turn-run.js";
 import type { TurnSessions } from "./turn-sessions.js";
@@ -21,45 +22,61 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   let plan: ResumePlan | undefined;
   const taken = await takeSession(run, follow, () => {
     plan = planOf(run, decisions);
-    return { messages: plan.lost.map((open) => lostResult(open, run.stamp)), change: withoutDecided(plan, decisions) };
+    return {
+      messages: plan.lost.map((open) => lostResult(open, run.stamp)),
+      change: withoutDecided(run, plan, decisions),
+      claim: decisions.length > 0,
+    };
   });
   if (!taken || plan === undefined) return turn;
   const { reply, open, resumed, pending } = plan;
   run.resumed = resumed;
   run.resumedReply = reply;
+  run.resumedOrders = new Map(open.map(({ call, order }) => [call, order]));
   run.deferred.push(...pending);
+  for (const [executionId, names] of deferringHooks(run.conversation.metadata))
+    run.deferringHooks.set(executionId, names);
   countOn(run);
   if (reply === undefined) return turn;
   run.assistantMessage = reply;
-  return withStoredReply(turn, reply, { open, pending: pending.length });
+  return withStoredReply(turn, reply, { open: open.map(({ call }) => call), pending: pending.length });
 }
 
 function planOf(run: TurnRun, decisions: readonly Decision[]): ResumePlan {
   const { conversation } = run;
-  const state = { metadata: conversation.metadata, openCalls: conversation.openCalls(), last: lastShown(run) };
-  return planResume(state, decisions);
+  const lastReply = conversation.lastWhere(isWholeReply);
+  const state = { metadata: conversation.metadata, openCalls: conversation.openCalls() };
+  return planResume({ ...state, lastReply, last: lastShown(run) }, decisions);
 }
 
-/** Custom messages are looked past where no model sees them. */
-function lastShown({ conversation, wiring }: TurnRun): AgentMessage | undefined {
-  const last = conversation.lastWhere(isMessage);
+/** The last that was said, as far as models see it: of custom messages behind it what they are shown as, if anything. */
+function lastShown({ conversation, wiring }: TurnRun): AgentMessage | MessageInput | undefined {
+  const view = requestView(conversation.stored().map(spoken));
+  const index = view.findLastIndex(isMessage);
+  const behind = view.slice(index + 1);
   const { toModelMessages } = wiring.settings;
-  if (last === conversation.last() || toModelMessages === undefined) return last;
+  if (behind.length === 0 || toModelMessages === undefined) return view[index];
   try {
-    const shown = toModelMessages(requestView(conversation.stored())).at(-1);
-    return shown === undefined || shown.role === "assistant" ? last : conversation.last();
+    return toModelMessages(behind).at(-1) ?? view[index];
   } catch (error) {
     if (Defect.is(error)) throw error;
     // The request will fail by it, and say so.
-    return conversation.last();
+    return behind.at(-1);
   }
 }
 
-function withoutDecided({ pending }: ResumePlan, decisions: readonly Decision[]): WriteChange {
-  if (decisions.length === 0) return {};
-  return pending.length === 0
-    ? { unset: [SESSION_KEYS.deferred] }
-    : { metadata: { [SESSION_KEYS.deferred]: [...pending] } };
+function isWholeReply(message: AgentMessage): message is AssistantMessage {
+  return isReply(message) && message.stopped === undefined;
+}
+
+/** A reply without parts is left out of requests, and is an answer all the same. */
+function spoken(message: AgentMessage): AgentMessage {
+  if (!isMessage(message) || message.role !== "assistant" || message.parts.length > 0) return message;
+  return { ...message, parts: [{ type: "text", text: "" }] };
+}
+
+function withoutDecided({ conversation }: TurnRun, plan: ResumePlan, decisions: readonly Decision[]): WriteChange {
+  return decisions.length === 0 ? {} : pendingRecord(plan.pending, deferringHooks(conversation.metadata));
 }
 
 /** Limits count on from what the turn used that this one continues (A5): the last one, unless something was asked since. */

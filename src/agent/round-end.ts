@@ -22,14 +22,17 @@ export async function askEnd(run: TurnRun, turn: Turn): Promise<Turn> {
   const stage = roundEnd(run, turn, "beforeEnd", { natural: true });
   if (stage === undefined) return withAnswer(turn, "end", undefined);
   const { outcome, by } = await run.stages.forward(stage);
-  if (outcome?.kind === "wait") return withAnswer(turn, "end", outcome);
+  if (outcome?.kind === "wait") {
+    if (by !== undefined && outcome.reason !== "") run.emit(by.name, "wait", { reason: outcome.reason });
+    return withAnswer(turn, "end", outcome);
+  }
   if (outcome?.kind !== "goOn" || by === undefined) return withAnswer(turn, "end", undefined);
   const messages = added(run, outcome.messages, by);
   const limit = run.output?.refusal(...messages);
   if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   await run.store(messages, turn);
   for (const message of messages) run.bus.publish("messageAdded", { message });
-  return withMore(turn, messages);
+  return withMore(turn);
 }
 
 /** What a hook goes on with; a message that no conversation can take there counts as a throw of the hook. */

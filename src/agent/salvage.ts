@@ -5,13 +5,14 @@ import { isConflict } from "./stores.js";
 import type { TurnRun } from "./turn-run.js";
 
 /**
- * After a conflict in mid-turn another turn owns the session: results of calls that had finished are appended once more on the newer
- * revision where their call still stands without one (S2). Nothing else is written; a second conflict is left alone.
+ * Results of calls that had finished are appended once more, on whatever revision there is, where their call still stands without one: after a
+ * conflict in mid-turn, when another turn owns the session (S2), and where a resumed turn fails that stores all at its end, since its
+ * decisions are taken (U5, S3). Nothing else is written; a second conflict is left alone.
  */
 export async function salvage(run: TurnRun): Promise<void> {
-  const { sessions, control } = run;
-  const { stores } = sessions?.host ?? {};
-  if (sessions === undefined || stores === undefined || !isConflict(control.failure?.error)) return;
+  const { stores } = run.sessions?.host ?? {};
+  const resumedKept = run.writer?.storesAtEnd === true && run.resumedReply !== undefined;
+  if (stores === undefined || !(resumedKept || isConflict(run.control.failure?.error))) return;
   await run.scope.step(
     "salvage",
     async () => {
@@ -25,13 +26,13 @@ export async function salvage(run: TurnRun): Promise<void> {
         finished.filter((message) => !stored.has(message.id)).map((message) => [message.toolCallId, message]),
       );
       const missing = openCalls(latest.stored())
-        .filter(({ message }) => run.added.some((added) => added.id === message.id))
+        .filter(({ message: { id } }) => id === run.resumedReply?.id || run.added.some((added) => added.id === id))
         .flatMap(({ call }) => ours.get(call.id) ?? []);
       if (missing.length === 0) return { appended: 0 };
       const delta = { operationId: `${run.turnId}.salvage`, baseRevision: latest.revision, messages: missing };
       await stores.add(run.sessionId, latest.after({ messages: [] }, latest.revision), delta);
       return { appended: missing.length };
     },
-    { keep: true },
+    { keep: true, timeoutMs: run.wiring.settings.limits.storeTimeoutMs },
   );
 }

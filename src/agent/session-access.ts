@@ -9,7 +9,7 @@ import type { SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
 import { invalidInput } from "./invalid-input.js";
 import { missingResults } from "./missing-results.js";
-import { pendingCalls } from "./resume-plan.js";
+import { pendingCalls, pendingRecord } from "../domain/deferred-calls.js";
 import type { SessionHost } from "./session-host.js";
 import { appendable } from "./turn-input.js";
 import { busy } from "./turn-sessions.js";
@@ -48,8 +48,8 @@ export class StoredSessions implements SessionAccess {
   }
 
   /**
-   * Adds a message between turns. Where calls have no result, one that a model sees comes behind results for them, like any input: pending calls are
-   * rejected (U5), and nothing ever stands between a call and its result (S4). Rejects with `AgentError("session")` while a turn has the session.
+   * Where calls have no result, a message that a model sees comes behind results for them: nothing ever stands between a call and its
+   * result (S4).
    */
   async append(id: string, message: MessageInput | AgentMessage, turnLeaseMs: number): Promise<AgentMessage> {
     const operationId = this.#runtime.newId();
@@ -64,8 +64,8 @@ export class StoredSessions implements SessionAccess {
         ? missingResults({ metadata, openCalls: openCalls(stored.messages) }, stamp)
         : [];
       const settles = isMessage(added) && SESSION_KEYS.deferred in metadata;
-      const unset = settles ? { unset: [SESSION_KEYS.deferred] } : undefined;
-      const delta = { operationId, baseRevision, messages: [...missing, added], ...unset };
+      const settled = settles ? pendingRecord([], new Map()) : undefined;
+      const delta = { operationId, baseRevision, messages: [...missing, added], ...settled };
       await this.#host.ask("append to", id, (stores) => stores.add(id, stored, delta));
       return added;
     });

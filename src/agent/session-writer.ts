@@ -2,7 +2,7 @@ import { AgentError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
-import { type Compaction, type Revision, SESSION_KEYS } from "../domain/session.js";
+import { type Compaction, type Revision, SESSION_KEYS, type SessionDelta } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
@@ -18,8 +18,8 @@ export type WriteChange = {
 
 /** The writes of one turn. */
 export interface Writer {
-  /** The first write. Rejects with `AgentError("session")`; on a conflict nothing was written. */
-  open(messages: readonly AgentMessage[], change?: WriteChange): Promise<void>;
+  /** The first write. Rejects with `AgentError("session")`; on a conflict nothing was written. `claim`: the change is stored now, whatever is kept for the end. */
+  open(messages: readonly AgentMessage[], change?: WriteChange, options?: { readonly claim?: boolean }): Promise<void>;
   /** Resolves when the messages are stored as the persistence asks; rejects with `AgentError("session")`. */
   add(messages: readonly AgentMessage[], change?: WriteChange): Promise<void>;
   /** The last write: what is left, and the end of the lease. Does nothing before `open` or after a failure. */
@@ -206,9 +206,32 @@ export class KeepingWriter implements Writer {
     this.#options = options;
   }
 
-  open(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
+  async open(
+    messages: readonly AgentMessage[],
+    change: WriteChange = {},
+    { claim = false }: { readonly claim?: boolean } = {},
+  ): Promise<void> {
+    if (claim) await this.#claim(change);
     this.#before = this.#options.conversation.standing();
-    return this.add(messages, change);
+    await this.add(messages, claim ? {} : change);
+  }
+
+  /** Stores a change at once and compared, so that nobody else can claim the same. */
+  async #claim(change: WriteChange): Promise<void> {
+    const { conversation } = this.#options;
+    const revision = await this.#store({ ...change, messages: [] });
+    conversation.commit(change, revision);
+  }
+
+  async #store(delta: Omit<SessionDelta, "operationId" | "baseRevision">, before?: Standing): Promise<Revision> {
+    const { stores, conversation, scope, storeTimeoutMs, turnId, nextWrite } = this.#options;
+    const number = nextWrite();
+    const whole = { ...delta, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
+    const write = (): Promise<Revision> => stores.write(conversation, whole, before);
+    const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
+    if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
+    if (isOld(this.#options, outcome.value)) throw usedBefore(this.#options);
+    return outcome.value;
   }
 
   add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
@@ -219,21 +242,17 @@ export class KeepingWriter implements Writer {
   }
 
   async close(change: WriteChange = {}): Promise<void> {
-    const { stores, conversation, scope, storeTimeoutMs, turnId, onFailure, nextWrite } = this.#options;
+    const { conversation, onFailure } = this.#options;
     const before = this.#before;
     if (before === undefined) return;
     this.#before = undefined;
     addTo(this.#kept, [], change);
-    const number = nextWrite();
-    const delta = { ...this.#kept, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
-    const write = (): Promise<Revision> => stores.write(conversation, delta, before);
-    const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
-    if (!outcome.ok || isOld(this.#options, outcome.value)) {
-      const error = outcome.ok ? usedBefore(this.#options) : storeError("append to", conversation.id, outcome.error);
+    try {
+      conversation.commit(this.#kept, await this.#store(this.#kept, before));
+    } catch (error) {
       onFailure(error);
       throw error;
     }
-    conversation.commit(delta, outcome.value);
     for (const work of this.#afterwards) await work();
   }
 

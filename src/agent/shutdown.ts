@@ -54,9 +54,13 @@ export class LiveTurns {
     if (this.#closed) throw new AgentError("shut-down", "the agent was shut down");
   }
 
+  /** Knows a turn that has not started yet. */
+  add(turn: LiveTurn): void {
+    this.#live.set(turn, NOTHING);
+  }
+
   /** Starts a turn and counts it until `delete`, which the turn itself calls at its end. */
   run<T>(turn: LiveTurn, start: () => Promise<T>): Promise<T> {
-    this.#live.set(turn, NOTHING);
     const done = start();
     if (this.#live.has(turn)) this.#live.set(turn, done);
     return done;

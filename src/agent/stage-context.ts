@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
 import type { ResultPatch, StageKind, StageOf, StageOutcome, StagePatches } from "../domain/stage.js";
-import { okResult, type ToolDef, type ToolResult } from "../domain/tool.js";
+import { okResult, type ToolCall, type ToolDef, type ToolResult } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import type { CommandAccess } from "../ports/command-access.js";
@@ -21,6 +21,8 @@ export type HookTurn = {
   readonly assistantMessage: AssistantMessage | undefined;
   readonly memory: MemoryAccess;
   readonly commands: CommandAccess;
+  /** Runs a hook so that turns it starts are known to be on the way from this one: they share its budgets, and do not wait for its session. */
+  within<T>(run: () => T): T;
   messages(): AgentMessage[];
   newMessages(): AgentMessage[];
   tools(): ToolDef[];
@@ -39,6 +41,7 @@ export type ContextExtras = {
   readonly attempt?: number | undefined;
   readonly decision?: Decision | undefined;
   readonly deferredBy?: readonly string[] | undefined;
+  readonly approvedCall?: ToolCall | undefined;
 };
 
 /** The context of one hook at one stage; reads the turn when asked, so that an unused field costs nothing. */
@@ -96,6 +99,9 @@ export class HookStageContext implements StageContext {
   }
   get deferredBy(): readonly string[] | undefined {
     return this.#extras.deferredBy;
+  }
+  get approvedCall(): ToolCall | undefined {
+    return this.#extras.approvedCall;
   }
 
   async step<T extends Json>(name: string, run: () => Promise<T>): Promise<T> {

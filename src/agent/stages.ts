@@ -54,11 +54,6 @@ export class Stages {
     return this.#index[kind].length > 0;
   }
 
-  /** How many take part. */
-  count(kind: StageKind): number {
-    return this.#index[kind].length;
-  }
-
   /** Runs a before stage forward; the first outcome that ends wins. Throws `HookFailure`. */
   async forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Promise<Passed<K>> {
     const entries = this.#index[stage.kind];
@@ -70,6 +65,7 @@ export class Stages {
         const outcome = this.#ask(entry, current, extras);
         const given = isThenable(outcome) ? await outcome : outcome;
         if (given === undefined) continue;
+        if (given.kind === "defer" && given.patch !== undefined) current = this.#patched(entry, current, given.patch);
         if (given.kind !== "next") return { stage: current, outcome: given, by: entry, entered: i + 1 };
         current = this.#patched(entry, current, given.patch);
         if ("messages" in given.patch && given.patch.messages !== undefined) messagesBy = entry;
@@ -127,7 +123,7 @@ export class Stages {
   ): StageOutcome | undefined | Promise<StageOutcome | undefined> {
     const context = new HookStageContext(this.#view, entry.name, stage.kind, extras);
     try {
-      const answer = entry.hook.onStage(copyStage(stage as Stage), context);
+      const answer = this.#view.within(() => entry.hook.onStage(copyStage(stage as Stage), context));
       if (!isThenable(answer)) return this.#allowed(entry, stage.kind, answer);
       return this.#await(entry, stage.kind, answer);
     } catch (error) {
@@ -140,7 +136,8 @@ export class Stages {
     kind: StageKind,
     answer: PromiseLike<StageOutcome | undefined | void>,
   ): Promise<StageOutcome | undefined> {
-    const settled = await this.#view.scope.bounded(() => answer, entry.hook.timeoutMs ?? this.#view.hookTimeoutMs);
+    const ms = entry.hook.timeoutMs ?? this.#view.hookTimeoutMs;
+    const settled = await this.#view.scope.bounded(() => answer, ms, { interruptible: kind === "beforeTool" });
     if (!settled.ok) throw failure(entry, kind, settled.error);
     return this.#allowed(entry, kind, settled.value);
   }

@@ -11,7 +11,7 @@ import type { OutputLimit } from "./output-meter.js";
 import { settledParts } from "./reply-parts.js";
 import type { TurnRun } from "./turn-run.js";
 
-/** Asks the after hooks, publishes and stores a whole reply. One beyond the output limits is refused: neither told nor stored (L2). */
+/** Asks the after hooks, publishes and stores a whole reply. One beyond the output limits is refused: taken back by a `reset`, and not stored (L2). */
 export async function takeReply(run: TurnRun, call: ModelCall, turn: Turn, reply: Replied): Promise<Turn> {
   run.now = Math.max(run.now, reply.at);
   const { response, stopped } = await afterModel(run, call, reply);
@@ -22,7 +22,7 @@ export async function takeReply(run: TurnRun, call: ModelCall, turn: Turn, reply
   }
   const message = call.message({ ...response, parts });
   const limit = run.output?.refusal(message);
-  if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
+  if (limit !== undefined) return takeRefused(call, turn, limit);
   const { usage, finishReason } = response;
   call.announce();
   run.bus.publish("modelResponse", { message, finishReason, ...(usage === undefined ? undefined : { usage }) });
@@ -81,15 +81,26 @@ export async function takeAborted(run: TurnRun, call: ModelCall, turn: Turn): Pr
 }
 
 /** The same for an interruption, which ends the round and not the turn (L4). */
-export async function takeInterrupted(run: TurnRun, call: ModelCall, turn: Turn): Promise<Turn> {
+export async function takeInterrupted(
+  run: TurnRun,
+  call: ModelCall,
+  turn: Turn,
+  { asked }: { readonly asked: boolean },
+): Promise<Turn> {
   const { reply, ...partial } = await storePartial(run, call, turn, "interrupted");
-  return withPartial(withInterruptedReply(turn, reply), partial);
+  return withPartial(asked || reply !== undefined ? withInterruptedReply(turn, reply) : turn, partial);
+}
+
+/** Ends the turn with a reply that has no place: whoever was told of it is told that it is void. */
+export function takeRefused(call: ModelCall, turn: Turn, limit: OutputLimit): Turn {
+  call.reset("refused");
+  return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
 }
 
 /** What came of a reply that is not whole, or the limit that keeps it out. */
-type Partial = { readonly reply?: AssistantMessage; readonly limit?: OutputLimit };
+type PartialReply = { readonly reply?: AssistantMessage; readonly limit?: OutputLimit };
 
-function withPartial(turn: Turn, { reply, limit }: Partial): Turn {
+function withPartial(turn: Turn, { reply, limit }: PartialReply): Turn {
   if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   return reply === undefined ? turn : { ...turn, reply };
 }
@@ -101,7 +112,7 @@ async function storePartial(
   turn: Turn,
   stopped: StoppedBy,
   told: readonly AssistantPart[] = [],
-): Promise<Partial> {
+): Promise<PartialReply> {
   const parts = call.partialParts(told);
   if (parts.length === 0) return {};
   const message: AssistantMessage = adopt(
@@ -109,7 +120,10 @@ async function storePartial(
     "partial reply",
   );
   const limit = run.output?.refusal(message);
-  if (limit !== undefined) return { limit };
+  if (limit !== undefined) {
+    call.reset("refused");
+    return { limit };
+  }
   await run.store([message], turn);
   run.bus.publish("messageAdded", { message });
   run.assistantMessage = message;

@@ -19,14 +19,14 @@ export type CheckedArguments = { readonly ok: true; readonly value: JsonObject }
 export function checkArguments(
   entry: ToolEntry,
   call: ToolCall,
-  options: { readonly coerce: boolean },
+  options: { readonly prepare: boolean; readonly coerce: boolean },
 ): CheckedArguments {
   if (call.malformed !== undefined)
     return invalid(call, `they were not valid JSON: ${safeLabel(call.malformed.reason)}`);
   try {
     const { provider, def } = entry;
     let args = call.arguments;
-    if (provider.prepareArguments !== undefined)
+    if (options.prepare && provider.prepareArguments !== undefined)
       args = provider.prepareArguments(def.name, copyJson(args, "arguments") as JsonObject);
     // Ports and hooks are bound by types, and not everybody's is.
     if (!isJsonObject(args)) return invalid(call, "/: object");

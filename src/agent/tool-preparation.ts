@@ -7,6 +7,7 @@ import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { BeforeExecute } from "../ports/tool-provider.js";
+import { CutOff } from "./cut-off.js";
 import { beforeOwn, failedOwn } from "./own-hooks.js";
 import { type Answered, type PlacedCall, type Preparation, runnable } from "./prepared-call.js";
 import type { ContextExtras } from "./stage-context.js";
@@ -15,27 +16,32 @@ import { checkArguments, type Refusal } from "./tool-arguments.js";
 import { hintsOf, type ToolEntry } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
-/** Looks a call up, checks its arguments, and asks the hooks about it. Publishes `toolCallPending` first. */
-export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Preparation> {
+/** Looks a call up, checks its arguments, and asks the hooks about it. Publishes `toolCallPending` first. Nothing where an interruption met a hook that was asked (L4). */
+export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Preparation | undefined> {
   const { call } = placed;
   run.bus.publish("toolCallPending", { call });
   const resumed = run.resumed.get(placed.executionId);
   if (resumed === undefined) return prepared(run, placed, call);
   if (resumed.type === "unanswered") {
-    const preparation = runsAgain(run, call) ? await prepared(run, placed, call) : refusedWith(placed, UNKNOWN_OUTCOME);
-    // Whatever keeps it from running now, it may have run before.
-    return preparation.type === "answered" ? { ...preparation, outcome: "unknown" } : preparation;
+    return unanswered(run, placed, await (runsAgain(run, call.name) ? prepared(run, placed, call) : undefined));
   }
-  const { decision, record } = resumed;
+  const { decision, record, by } = resumed;
   if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
   // What was approved is what had been shown: the call as hooks had made it, unless other arguments came with the decision.
   const approved = { id: call.id, name: record.toolName, arguments: decision.arguments ?? record.arguments };
-  return prepared(run, placed, approved, { decision, deferredBy: record.by });
+  return prepared(run, placed, approved, { decision, deferredBy: by });
 }
 
-/** Whether a call of which nobody knows whether it ran may run once more (S6). */
-function runsAgain(run: TurnRun, call: ToolCall): boolean {
-  const entry = run.shown.byName.get(call.name);
+/** A call of which nobody knows whether it ran: what hooks make of it must be safe to repeat too; and whatever keeps it from running now, it may have run before (S6). */
+function unanswered(run: TurnRun, placed: PlacedCall, preparation: Preparation | undefined): Preparation {
+  const unsafe = preparation?.type === "run" && !runsAgain(run, preparation.entry.def.name);
+  if (preparation === undefined || unsafe) return { ...refusedWith(placed, UNKNOWN_OUTCOME), outcome: "unknown" };
+  return preparation.type === "answered" ? { ...preparation, outcome: "unknown" } : preparation;
+}
+
+/** Whether a tool may run once more (S6). */
+function runsAgain(run: TurnRun, name: string): boolean {
+  const entry = run.shown.byName.get(name);
   if (entry === undefined) return false;
   const { readOnly, idempotent } = hintsOf(entry);
   return readOnly || idempotent;
@@ -53,44 +59,48 @@ async function prepared(
   placed: PlacedCall,
   call: ToolCall,
   decision: Decided = {},
-): Promise<Preparation> {
-  const first = lookUp(run, call);
+): Promise<Preparation | undefined> {
+  const first = lookUp(run, call, { prepare: decision.decision === undefined });
   if (first.refusal?.error.kind === "invalid-arguments") return refused(placed, first.refusal, ALL_ENTERED);
   if (!run.stages.has("beforeTool")) return innermost(run, placed, call, first, 0);
   const asked = first.args === undefined || first.args === call.arguments ? call : { ...call, arguments: first.args };
   let passed: Passed<"beforeTool">;
   try {
     const stage = { kind: "beforeTool" as const, call: asked, ...run.toolOf(asked.name) };
-    passed = await run.stages.forward(stage, { sourceOrder: placed.order, ...decision });
+    const approved = decision.decision === undefined ? undefined : { approvedCall: asked };
+    passed = await run.stages.forward(stage, { sourceOrder: placed.order, ...decision, ...approved });
   } catch (error) {
+    if (run.control.interrupted && isCutByInterruption(error)) return undefined;
     return failedHook(placed, error);
   }
   const { outcome, stage, entered, by } = passed;
   if (outcome?.kind === "defer") {
-    const hooks = deferringHooks(run, decision.deferredBy, by?.name);
+    const hooks = withHook(decision.deferredBy, by?.name);
     return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: stage.call, by: hooks };
   }
   if (outcome !== undefined) return decided(placed, outcome, entered);
-  return innermost(run, placed, stage.call, stage.call === asked ? first : lookUp(run, stage.call), entered);
+  return innermost(
+    run,
+    placed,
+    stage.call,
+    stage.call === asked ? first : lookUp(run, stage.call, { prepare: false }),
+    entered,
+  );
 }
 
-/** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. Where there is but one, nobody has to tell them apart. */
-function deferringHooks(
-  run: TurnRun,
-  before: readonly string[] = [],
-  now: string | undefined,
-): readonly string[] | undefined {
-  if (run.stages.count("beforeTool") < 2 || now === undefined) return undefined;
-  return [...new Set([...before, now])];
+/** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. */
+function withHook(before: readonly string[] = [], now: string | undefined): readonly string[] {
+  return [...new Set(now === undefined ? before : [...before, now])];
 }
 
 type Found = { readonly entry?: ToolEntry; readonly args?: JsonObject; readonly refusal?: Refusal };
 
-function lookUp(run: TurnRun, call: ToolCall): Found {
+/** `prepare`: as the model gave them; what a hook or a person gave is written for the tool, and prepared before is prepared (U1). */
+function lookUp(run: TurnRun, call: ToolCall, { prepare }: { readonly prepare: boolean }): Found {
   const entry = run.shown.byName.get(call.name);
   if (call.malformed !== undefined || entry !== undefined) {
     const target = entry ?? NO_TOOL;
-    const checked = checkArguments(target, call, { coerce: run.wiring.settings.coerceArguments });
+    const checked = checkArguments(target, call, { prepare, coerce: run.wiring.settings.coerceArguments });
     return checked.ok
       ? { entry: target, args: checked.value }
       : { refusal: checked, ...(entry === undefined ? undefined : { entry }) };
@@ -111,6 +121,10 @@ const NO_TOOL: ToolEntry = {
 
 function refused(placed: PlacedCall, { error, text }: Refusal, entered: number): Answered {
   return { type: "answered", ...placed, result: errorResult(text), error, answered: false, entered };
+}
+
+function isCutByInterruption(error: unknown): boolean {
+  return error instanceof HookFailure && error.cause instanceof CutOff && error.cause.why === "interrupted";
 }
 
 function failedHook(placed: PlacedCall, error: unknown): Preparation {
@@ -174,7 +188,7 @@ function afterWish(
   const checked = checkArguments(
     entry,
     { ...call, arguments: wish.args },
-    { coerce: run.wiring.settings.coerceArguments },
+    { prepare: false, coerce: run.wiring.settings.coerceArguments },
   );
   if (!checked.ok) return refused(placed, checked, entered);
   return runnable(placed, entry, adopt(checked.value, "arguments"), entered);

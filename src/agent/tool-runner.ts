@@ -22,7 +22,7 @@ export type Execution = {
 };
 
 /** Whether calls that have not started yet are to stay so. */
-export type HeldBack = () => boolean;
+type HeldBack = () => boolean;
 
 /** What the model is told of a call that does not begin any more. */
 export function notStartedText(run: TurnRun): string {

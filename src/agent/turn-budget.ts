@@ -1,10 +1,12 @@
 import { estimateAll, utf8Bytes } from "../domain/estimate.js";
 import type { Limits } from "../domain/limits.js";
 import type { UsageRecord } from "../domain/session.js";
-import type { Usage } from "../domain/usage.js";
-import type { Budget, ModelCallEstimate, PricedModel, Reservation } from "../ports/budget.js";
+import type { Budget, PricedModel } from "../ports/budget.js";
+import type { ChatRequest } from "../ports/model.js";
+import type { CallPath } from "./call-path.js";
+import type { Wiring } from "./wiring.js";
 import { createBudget } from "./budget.js";
-import type { PreparedRequest } from "./model-request.js";
+import { type Draw, drawOn, type ModelCallEstimate, type Reservation, type Used } from "./draw.js";
 
 /** The limits of L2 that a turn has for itself; an infinite one is none. */
 export type OwnLimits = Pick<Limits, "maxModelCalls" | "maxToolCalls" | "maxTotalTokens">;
@@ -12,10 +14,13 @@ export type OwnLimits = Pick<Limits, "maxModelCalls" | "maxToolCalls" | "maxTota
 /** Output tokens that are reserved where the request names no bound. */
 const DEFAULT_OUTPUT_TOKENS = 4096;
 
-const NO_CHARGE: Charge = { settle: () => undefined };
+/** What an estimate is made of. */
+type Estimated = Pick<ChatRequest, "messages" | "tools" | "options">;
+
+const NO_CHARGE: ModelCallCharge = { settle: () => undefined };
 
 /** A model call that every budget let through. */
-export type Charge = { settle(usage: Usage | "unknown" | "free", model: PricedModel): void };
+export type ModelCallCharge = { settle(used: Used, model: PricedModel): void };
 
 /** What one turn may use: its own limits, and the budgets it shares with others. All have to agree, or nothing is taken (A5). */
 export class TurnBudget {
@@ -44,14 +49,14 @@ export class TurnBudget {
   }
 
   /** Takes a model call, or answers the limit that is used up. Costs nothing where nobody counts. */
-  reserve(request: PreparedRequest): Charge | string {
+  reserve(request: Estimated): ModelCallCharge | string {
     if (this.#budgets.length === 0) return NO_CHARGE;
     const estimate = this.#estimate(request);
     const reservations: Reservation[] = [];
     let taken = false;
     try {
       for (const budget of this.#budgets) {
-        const reserved = budget.reserveModelCall(estimate);
+        const reserved = drawOn(budget).modelCall(estimate);
         if (!reserved.ok) return reserved.limit;
         reservations.push(reserved.reservation);
       }
@@ -60,29 +65,33 @@ export class TurnBudget {
       // A call that is not made has used nothing; it stays counted only where it was let through.
       if (!taken) for (const reservation of reservations) reservation.cancel();
     }
-    return { settle: (usage, model) => this.#settle(reservations, usage, model) };
+    return { settle: (used, model) => this.#settle(reservations, used, model) };
   }
 
   /** Takes a tool call, or answers the limit that is used up. */
   takeToolCall(): string | undefined {
-    for (const [taken, budget] of this.#budgets.entries()) {
-      const limit = budget.takeToolCall();
-      if (limit === undefined) continue;
-      for (const earlier of this.#budgets.slice(0, taken)) earlier.returnToolCall();
-      return limit;
+    const taken: Draw[] = [];
+    for (const budget of this.#budgets) {
+      const draw = drawOn(budget);
+      const drawn = draw.toolCall();
+      if (drawn.ok) taken.push(draw);
+      else {
+        for (const earlier of taken) earlier.returnToolCall();
+        return drawn.limit;
+      }
     }
     return undefined;
   }
 
   /** Gives back a tool call that did not start. */
   returnToolCall(): void {
-    for (const budget of this.#budgets) budget.returnToolCall();
+    for (const budget of this.#budgets) drawOn(budget).returnToolCall();
   }
 
-  #settle(reservations: readonly Reservation[], usage: Usage | "unknown" | "free", model: PricedModel): void {
+  #settle(reservations: readonly Reservation[], used: Used, model: PricedModel): void {
     let cost: number | undefined;
     for (const reservation of reservations) {
-      const charged = reservation.settle(usage, model);
+      const charged = reservation.settle(used, model);
       cost ??= charged;
     }
     if (cost !== undefined) this.cost = (this.cost ?? 0) + cost;
@@ -99,7 +108,7 @@ export class TurnBudget {
   }
 
   /** Tokens are estimated only for a budget that counts them. */
-  #estimate({ messages, tools, options }: PreparedRequest): ModelCallEstimate {
+  #estimate({ messages, tools, options }: Estimated): ModelCallEstimate {
     const outputTokens = options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS;
     const model = { model: options.model };
     const counted = this.#budgets.some(
@@ -110,4 +119,13 @@ export class TurnBudget {
     const schemas = tools.length === 0 ? 0 : Math.ceil(utf8Bytes(JSON.stringify(tools)) / 4);
     return { inputTokens: estimateAll(messages) + schemas, outputTokens, model };
   }
+}
+
+/** What a turn may use: its own limits, and the budgets of the agent, of the caller, and of the turns whose tools started it. */
+export function budgetOf(wiring: Wiring, caller: CallPath | undefined, own?: Budget): TurnBudget {
+  const { limits, budget } = wiring.settings;
+  return new TurnBudget(
+    limits,
+    [...(caller?.budgets ?? []), budget, own].filter((shared) => shared !== undefined),
+  );
 }

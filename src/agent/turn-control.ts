@@ -2,7 +2,7 @@ import { safeLabel } from "../domain/safe-label.js";
 import type { StepScope } from "../ports/step-scope.js";
 import { TurnInbox } from "./turn-inbox.js";
 
-/** Ends a turn from outside: by an abort, because time is up, or because a write failed. All abort the turn's signal; only the first counts. */
+/** What reaches a turn from outside: messages, an interruption, and what ends it. Of abort and time the first counts, a failed write is always noted; all three abort the turn's signal. */
 export class TurnControl {
   /** Messages for the turn while it runs (L3). */
   readonly inbox = new TurnInbox();
@@ -64,7 +64,7 @@ export class TurnControl {
     if (!this.signal.aborted) this.#stop("a write of the turn failed");
   }
 
-  /** Time is up. */
+  /** `limit` names what ran out. */
   expire(limit: string): void {
     if (this.signal.aborted) return;
     this.#expired = limit;

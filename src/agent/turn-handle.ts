@@ -1,4 +1,5 @@
 import type { TurnEvent } from "../domain/event.js";
+import { safeLabel } from "../domain/safe-label.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { EventListener, SteeringInput, TurnHandle } from "../ports/agent-api.js";
 import { EventLog } from "./event-log.js";
@@ -33,10 +34,7 @@ export class RunningTurn implements TurnHandle {
   }
 
   subscribe(listener: EventListener): () => void {
-    const missed = this.#history.waiting();
-    const stop = this.#bus.listen(listener);
-    for (const event of missed) this.#bus.deliverTo(listener, event);
-    return stop;
+    return this.#bus.listen(listener, { missed: this.#history.waiting() });
   }
 
   steer(message: SteeringInput): boolean {
@@ -52,7 +50,7 @@ export class RunningTurn implements TurnHandle {
   }
 
   abort(reason = "aborted"): void {
-    this.#control.abort(reason);
+    this.#control.abort(typeof reason === "string" ? safeLabel(reason) : "aborted");
   }
 
   [Symbol.asyncIterator](): AsyncIterator<TurnEvent> {

@@ -19,7 +19,7 @@ export class TurnInbox {
   /** False where the turn is over, and the message was not taken. */
   add(queue: Queue, messages: readonly MessageInput[]): boolean {
     if (this.#closed) return false;
-    this.#queues[queue].push(...messages);
+    for (const message of messages) this.#queues[queue].push(message);
     return true;
   }
 

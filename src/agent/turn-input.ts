@@ -24,7 +24,7 @@ export function steeringInput(message: SteeringInput): readonly MessageInput[] {
   return turnInput(message);
 }
 
-/** The same for a list, whoever gave it. Throws a TypeError that names the place. */
+/** A list of messages, whoever gave it, copied and frozen. Throws a TypeError that names the place in it. */
 export function checkedInput(list: readonly MessageInput[], place: string): readonly MessageInput[] {
   const messages = list.map((message, index) => checked(message, `${place}[${index}]`));
   if (!messages.some(hasContent)) throw new TypeError(`the ${place} has no content`);
@@ -55,7 +55,7 @@ export function appendable(message: MessageInput | AgentMessage, id: string, at:
 }
 
 /** What comes from outside must leave no call open and answer none. Throws a TypeError that names `place`. */
-export function checkNoCalls(message: MessageInput | AgentMessage, place: string): void {
+function checkNoCalls(message: MessageInput | AgentMessage, place: string): void {
   const calls = message.role === "assistant" && message.parts.some((part) => part.type === "toolCall");
   if (!calls && message.role !== "tool") return;
   throw new TypeError(`${place} holds tool calls or a result; these are added by turns only`);

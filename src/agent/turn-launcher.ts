@@ -1,4 +1,4 @@
-import { AgentError, Defect } from "../domain/errors.js";
+import { AgentError, CompositionError, Defect } from "../domain/errors.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { EventListener, TurnHandle, TurnOptions } from "../ports/agent-api.js";
 import type { AgentPorts } from "./agent-ports.js";
@@ -55,7 +55,11 @@ export class TurnLauncher {
       turnId: options.turnId ?? runtime.newId(),
       onEnd: () => this.live.delete(made),
     });
-    for (const listener of this.#listeners) made.bus.listen(listener);
+    for (const listener of this.#listeners) {
+      // Who unsubscribes hears no more of turns that run either.
+      made.bus.listen((event) => (this.#listeners.has(listener) ? listener(event) : undefined));
+    }
+    this.live.add(made);
     return made;
   }
 
@@ -79,5 +83,7 @@ export class TurnLauncher {
 /** What is wrong with the input or options of a turn; a `Defect` stays one. */
 function invalid(error: unknown): unknown {
   if (Defect.is(error) || error instanceof AgentError) return error;
+  // What is wrong with options is our own text, and says which.
+  if (error instanceof CompositionError) return new AgentError("invalid-input", error.message, { cause: error });
   return invalidInput(error);
 }

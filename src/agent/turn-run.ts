@@ -7,19 +7,20 @@ import type { Turn } from "../domain/turn.js";
 import { addUsage, type Usage } from "../domain/usage.js";
 import type { StageKind, StageOf } from "../domain/stage.js";
 import { stampMessage } from "../domain/stamp-message.js";
-import type { ToolDef, ToolExchange } from "../domain/tool.js";
+import type { ToolCall, ToolDef, ToolExchange } from "../domain/tool.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import type { CommandAccess } from "../ports/command-access.js";
 import type { Compressor } from "../ports/compressor.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
-import type { CallPath } from "./call-path.js";
+import { type CallPath, stillRunning } from "./call-path.js";
 import type { Conversation } from "./conversation.js";
-import { isThenable, type EventBus } from "./observers.js";
+import type { EventBus } from "./observers.js";
 import { type OutputMeter, outputMeter } from "./output-meter.js";
-import { NOTHING_RESUMED, type ResumedCall } from "./resumed-call.js";
+import { NOTHING_RESUMED, type ResumedCall } from "../domain/resume-plan.js";
 import type { Writer } from "./session-writer.js";
+import { SettledCallbacks } from "./settled-callbacks.js";
 import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
 import { knownTool, type ToolTable } from "./tool-table.js";
@@ -50,12 +51,15 @@ export type TurnStart = {
 export class TurnRun implements HookTurn {
   readonly wiring: Wiring;
   readonly turnId: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   readonly bus: EventBus;
   readonly scope: StepScope;
   readonly control: TurnControl;
   readonly signal: AbortSignal;
   readonly sessions: TurnSessions | undefined;
   readonly stages: Stages;
+  readonly callbacks: SettledCallbacks;
   readonly budget: TurnBudget;
   readonly output: OutputMeter | undefined;
   /** Tools that the provider refused (C3). */
@@ -63,6 +67,7 @@ export class TurnRun implements HookTurn {
   readonly #added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
   readonly deferred: DeferredCall[] = [];
+  readonly deferringHooks = new Map<string, readonly string[]>();
   /** Compressors that did not help; not asked again in this turn (C1). */
   readonly idleCompressors: Compressor[] = [];
   sessionId: string;
@@ -78,6 +83,8 @@ export class TurnRun implements HookTurn {
   /** What a resumed turn continues, by execution (S6, U5). */
   resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
   /** The stored reply whose calls these are. */
+  /** The positions of these calls in their reply, of which a store may hold two with one id. */
+  resumedOrders: ReadonlyMap<ToolCall, number> = new Map();
   resumedReply: AssistantMessage | undefined;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
@@ -92,13 +99,12 @@ export class TurnRun implements HookTurn {
   writer!: Writer;
   readonly #caller: CallPath | undefined;
   #messageNumber = 0;
-  readonly #settledRound: (() => Awaitable<void>)[] = [];
-  readonly #settledRequest: (() => Awaitable<void>)[] = [];
 
   constructor(start: TurnStart) {
     this.wiring = start.wiring;
     this.turnId = start.turnId;
     this.sessionId = start.sessionId;
+    this.startedAt = start.startedAt;
     this.now = start.startedAt;
     this.bus = start.bus;
     this.scope = start.scope;
@@ -109,13 +115,15 @@ export class TurnRun implements HookTurn {
     this.output = outputMeter(start.wiring.settings.limits);
     this.#caller = start.caller;
     this.stages = new Stages(start.wiring.hooks, this);
+    this.callbacks = new SettledCallbacks(this.scope, this.stages, this.hookTimeoutMs);
   }
 
   /** The way to a tool of this turn. */
   get path(): CallPath {
     const { turnId, sessions } = this;
     const { shared } = this.budget;
-    return { turnId, host: sessions?.host, held: sessions?.held ?? [], budgets: shared, outer: this.#caller };
+    const held = sessions?.held ?? [];
+    return { turnId, host: sessions?.host, held, budgets: shared, outer: stillRunning(this.#caller) };
   }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;
@@ -130,6 +138,9 @@ export class TurnRun implements HookTurn {
     return this.bus.defect;
   }
 
+  within<T>(run: () => T): T {
+    return this.wiring.calls.run(this.path, run);
+  }
   messages(): AgentMessage[] {
     return this.conversation === undefined ? [] : this.conversation.snapshot();
   }
@@ -179,14 +190,11 @@ export class TurnRun implements HookTurn {
   usageRecord(turn: Turn): UsageRecord {
     const { usage, modelCalls, toolCalls } = turn;
     const { continued, turnId, budget } = this;
-    const own =
-      continued === NOTHING_USED
-        ? { usage, modelCalls, toolCalls }
-        : {
-            usage: addUsage(continued.usage, usage),
-            modelCalls: continued.modelCalls + modelCalls,
-            toolCalls: continued.toolCalls + toolCalls,
-          };
+    const own = {
+      usage: addUsage(continued.usage, usage),
+      modelCalls: continued.modelCalls + modelCalls,
+      toolCalls: continued.toolCalls + toolCalls,
+    };
     const cost = budget.cost === undefined ? undefined : { cost: budget.cost };
     return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost } };
   }
@@ -202,37 +210,6 @@ export class TurnRun implements HookTurn {
   }
 
   onSettled(kind: StageKind, fn: () => Awaitable<void>): void {
-    (kind === "beforeModel" ? this.#settledRequest : this.#settledRound).push(fn);
-  }
-
-  /** Runs what hooks left for the end of a request or round, the last one first; a throw is secondary. */
-  settle(what: "request" | "round"): Promise<void> | undefined {
-    const list = what === "request" ? this.#settledRequest : this.#settledRound;
-    return list.length === 0 ? undefined : this.#settleAll(list);
-  }
-
-  /** Whether hooks left anything for the end of the request or round. */
-  get hasRoundCallbacks(): boolean {
-    return this.#settledRound.length > 0 || this.#settledRequest.length > 0;
-  }
-
-  /** The same for everything that is left when the turn ends. */
-  async settleRest(): Promise<void> {
-    await this.settle("request");
-    await this.settle("round");
-  }
-
-  async #settleAll(list: (() => Awaitable<void>)[]): Promise<void> {
-    while (list.length > 0) {
-      const fn = list.pop() as () => Awaitable<void>;
-      try {
-        const answer = fn();
-        if (!isThenable(answer)) continue;
-        const outcome = await this.scope.bounded(() => answer, this.hookTimeoutMs);
-        if (!outcome.ok) this.stages.secondary("settled", outcome.error);
-      } catch (error) {
-        this.stages.secondary("settled", error);
-      }
-    }
+    this.callbacks.add(kind === "beforeModel" ? "request" : "round", fn);
   }
 }

@@ -1,8 +1,9 @@
 import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
-import { isJsonObject, type JsonObject } from "../domain/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
+import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
 import { type CallPath, hasTurn, heldOn, waitsForCaller } from "./call-path.js";
@@ -40,7 +41,16 @@ type Seen = {
   /** That turn waits for this one. */
   readonly waits: boolean;
   readonly redirectedTo: string | null;
+  /** What the session said of itself: the turn's own writes change it. */
+  readonly own: JsonObject;
 };
+
+/** The keys that a turn begins from. */
+const OWN_KEYS = [SESSION_KEYS.deferred, SESSION_KEYS.deferredBy, SESSION_KEYS.usage];
+
+function ownKeys(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(OWN_KEYS.flatMap((key) => (key in metadata ? [[key, metadata[key] as Json]] : [])));
+}
 
 /** How one turn gets at sessions: locks, loads, leases and writers, all given back by `release`. */
 export class TurnSessions {
@@ -155,7 +165,8 @@ export class TurnSessions {
     const look = async (): Promise<Seen> => {
       if (wait) await this.#pause();
       const { revision, count } = conversation;
-      if (wait && control.signal.aborted) return { revision, count, held: true, waits: false, redirectedTo: null };
+      if (wait && control.signal.aborted)
+        return { revision, count, held: true, waits: false, redirectedTo: null, own: {} };
       const known = revision === 0 ? undefined : revision;
       const session = await host.stores.load(id, known);
       read.session = session;
@@ -187,15 +198,18 @@ export class TurnSessions {
       held: !takeOver && host.isAlive(id, metadata, turnId, settings.limits.turnLeaseMs),
       waits: isJsonObject(lease) && hasTurn(caller, lease["turnId"]),
       redirectedTo: typeof target === "string" ? target : null,
+      own: ownKeys(metadata),
     };
   }
 
-  async #readAgain(conversation: Conversation, { revision, count }: Seen): Promise<void> {
+  async #readAgain(conversation: Conversation, { revision, count, own }: Seen): Promise<void> {
     const { host, scope, settings } = this.#options;
     const all = (): Promise<LoadedSession> => host.stores.load(conversation.id, undefined);
     const outcome = await scope.bounded(all, settings.limits.storeTimeoutMs);
     if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
-    take(conversation, { ...outcome.value, messages: outcome.value.messages.slice(0, count), revision });
+    const { value } = outcome;
+    const metadata = patchMetadata(value.metadata, own, OWN_KEYS);
+    take(conversation, { ...value, messages: value.messages.slice(0, count), metadata, revision });
   }
 
   #pause(): Promise<void> {

@@ -207,7 +207,8 @@ export type AgentErrorDetails = ErrorOptions & {
 
 /**
  * Why a turn did not end in a `TurnResult`. `partial` holds all that happened; it is not enumerable and not in `toJSON`. `limit` names what
- * `budget-exceeded` ran into, by the name it has in the configuration or the budget; for `output-limit` it is `messages`, `bytes` or `encoding`.
+ * `budget-exceeded` and `tool-loop-exceeded` ran into, by the name it has in the configuration or the budget; for `output-limit` it is `messages`,
+ * `bytes` or `encoding`.
  */
 export class AgentError extends EnneadError<AgentErrorKind> {
   static readonly brand = "AgentError";

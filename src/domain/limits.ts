@@ -3,7 +3,7 @@ export type Limits = {
   /** Batches of tools a turn may run; the model is asked at most once more (L1). */
   readonly maxToolRounds: number;
   readonly maxParallelTools: number;
-  /** Model calls of one round, retries by hooks included. */
+  /** Model calls of one round, retries by hooks included; what a turn mends by itself comes on top (C3). */
   readonly maxModelAttempts: number;
   /** Bytes of text of one tool result in UTF-8; more is cut at a code point with a note (U3). */
   readonly maxToolResultBytes: number;
@@ -17,11 +17,11 @@ export type Limits = {
   readonly sessionCache: number;
   /** How long `shutdown` lets turns finish. */
   readonly drainMs: number;
-  /** Of one turn, sub-agents not included; a resumed turn counts what the one it continues has used (L2). */
+  /** Of one turn, sub-agents not included; a resumed turn counts what the one it continues is known to have used (L2). */
   readonly maxModelCalls: number;
-  /** Calls that may start; the same. */
+  /** Tool calls of one turn that may start; counted like model calls. */
   readonly maxToolCalls: number;
-  /** Reserved before each model call; the same. */
+  /** Tokens of one turn, reserved before each model call; counted like model calls. */
   readonly maxTotalTokens: number;
   /** From the start of the turn, waiting for its session included. */
   readonly turnTimeoutMs: number;
@@ -31,7 +31,7 @@ export type Limits = {
   readonly maxOutputBytes: number;
 };
 
-/** Rounds of tools before a turn stops by itself, unless `maxToolRounds` says otherwise. */
+/** Rounds of tools after which `onToolRoundLimit` says what happens, unless `maxToolRounds` says otherwise. */
 export const DEFAULT_MAX_TOOL_ROUNDS = 32;
 
 /** What holds where a configuration names no limit; frozen. */

@@ -1,4 +1,5 @@
 import type { Limits } from "./limits.js";
+import { toolCallsOf } from "./message.js";
 import type { ToolCall } from "./tool.js";
 import type { RoundDecision, Turn } from "./turn.js";
 import { unreachable } from "./unreachable.js";
@@ -22,11 +23,13 @@ export type EndStep = Extract<NextStep, { type: "complete" | "defer" | "stop" | 
 /** The bounds that `nextStep` looks at. */
 export type StepLimits = Pick<Limits, "maxToolRounds"> & { readonly onToolRoundLimit: "fail" | "stop" };
 
-/** `stopReason` of a turn that stopped at the round limit. */
-export const TOOL_ROUND_LIMIT = "tool-round-limit";
-
-/** `stopReason` of a turn that was interrupted, and for which no message waits. */
-export const INTERRUPTED = "interrupted";
+/** `stopReason` of a turn that stopped by itself: at the round limit, because of an interruption without a message, by a hook's `checkpoint` or `wait`. A hook's `stop` has its own. */
+export const STOP_REASONS = Object.freeze({
+  toolRoundLimit: "tool-round-limit",
+  interrupted: "interrupted",
+  checkpoint: "checkpoint",
+  waiting: "waiting",
+});
 
 /**
  * The table of L8, pure and total: abort, store failure, time, hook abort, then (with a reply whose calls are open) the limit or the batch,
@@ -76,23 +79,28 @@ function isRoundLeft(turn: Turn, limits: StepLimits): boolean {
 }
 
 function limitStep(limits: StepLimits): NextStep {
-  if (limits.onToolRoundLimit === "stop") return { type: "stop", reason: TOOL_ROUND_LIMIT };
+  if (limits.onToolRoundLimit === "stop") return { type: "stop", reason: STOP_REASONS.toolRoundLimit };
   return { type: "fail", why: "tool-loop-exceeded" };
 }
 
 /** Steering goes on as a new round; without any the turn stops where it is (L4). */
 function interruptedStep(turn: Turn, limits: StepLimits): NextStep {
   const steered = turn.waiting !== undefined && turn.waiting.steering > 0;
-  return steered && isRoundLeft(turn, limits) ? { type: "call-model" } : { type: "stop", reason: INTERRUPTED };
+  return steered && isRoundLeft(turn, limits)
+    ? { type: "call-model" }
+    : { type: "stop", reason: STOP_REASONS.interrupted };
 }
 
 /** Whether a message waits that may still be answered: at the limit a turn that could end does (L1). */
-function isMoreWaiting({ waiting, ...turn }: Turn, limits: StepLimits): boolean {
+function isMoreWaiting(turn: Turn, limits: StepLimits): boolean {
+  const { waiting } = turn;
   return waiting !== undefined && waiting.steering + waiting.followUps > 0 && isRoundLeft(turn, limits);
 }
 
-function terminates(turn: Turn): boolean {
-  return turn.exchanges.length > 0 && turn.exchanges.every((exchange) => exchange.result.terminate === true);
+/** Results that an earlier turn stored do not say whether they would end it; the model reads them (U6). */
+function terminates({ reply, exchanges }: Turn): boolean {
+  if (exchanges.length === 0 || (reply !== undefined && exchanges.length < toolCallsOf(reply).length)) return false;
+  return exchanges.every((exchange) => exchange.result.terminate === true);
 }
 
 function decidedStep(decided: RoundDecision): NextStep {
@@ -100,11 +108,11 @@ function decidedStep(decided: RoundDecision): NextStep {
     case "finish":
       return { type: "complete" };
     case "checkpoint":
-      return { type: "stop", reason: "checkpoint" };
+      return { type: "stop", reason: STOP_REASONS.checkpoint };
     case "stop":
       return { type: "stop", reason: decided.reason };
     case "wait":
-      return { type: "stop", reason: "waiting" };
+      return { type: "stop", reason: STOP_REASONS.waiting };
     case "cancel":
       return { type: "abort", reason: decided.reason };
     default:

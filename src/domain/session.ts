@@ -60,6 +60,8 @@ export const SESSION_KEYS = {
   /** The lease of S2, `{turnId, until}`: who owns the session, and until when by the owner's clock, which is never compared with another's. */
   turn: "ennead.turn",
   deferred: "ennead.deferred",
+  /** By execution id, the names of the hooks that deferred a pending call: those a decision is for. */
+  deferredBy: "ennead.deferred_by",
   redirectedTo: "ennead.redirected_to",
   usage: "ennead.usage",
 } as const;
@@ -72,8 +74,6 @@ export type DeferredCall = {
   readonly arguments: JsonObject;
   readonly reason: string;
   readonly at: number;
-  /** The hooks that deferred it, by name: those a decision is for. Absent where there was but one to ask. */
-  readonly by?: readonly string[];
 };
 
 /** What a session and its last turn have used. */

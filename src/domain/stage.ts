@@ -104,7 +104,8 @@ export type StageOutcome =
   | { readonly kind: "retry"; readonly compress: boolean }
   | { readonly kind: "answer"; readonly result: ToolResult }
   | { readonly kind: "block"; readonly reason: string }
-  | { readonly kind: "defer"; readonly reason: string }
+  /** It may bring along what several hooks in one made of the call until then: that is what is shown to whoever decides. */
+  | { readonly kind: "defer"; readonly reason: string; readonly patch?: StagePatches["beforeTool"] | undefined }
   | { readonly kind: "patch"; readonly patch: ResultPatch }
   | { readonly kind: "finish" }
   | { readonly kind: "checkpoint" }

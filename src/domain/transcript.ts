@@ -2,6 +2,7 @@ import { adopt } from "./adopt.js";
 import {
   type AgentMessage,
   type AssistantMessage,
+  type AssistantPart,
   isMessage,
   type ToolMessage,
   toolCallsOf,
@@ -131,12 +132,13 @@ function checkGroup(
  */
 export function requestView(messages: readonly AgentMessage[]): AgentMessage[] {
   const groups = messages.some(needsPairing) ? pair(messages).groups : NO_GROUPS;
+  const followers = messages.some(isStopped) ? followersOf(messages) : [];
   const view: AgentMessage[] = [];
   messages.forEach((message, index) => {
     if (!isMessage(message)) return void view.push(message);
     if (message.role === "tool") return;
     if (message.role !== "assistant") return void view.push(message);
-    const sent = message.stopped === undefined ? message : stoppedPart(message, followerOf(messages, index));
+    const sent = message.stopped === undefined ? message : stoppedPart(message, followers[index]);
     if (sent === undefined || sent.parts.length === 0) return;
     view.push(sent);
     const group = groups.get(index);
@@ -153,18 +155,33 @@ function stoppedPart(message: AssistantMessage, follower: AgentMessage | undefin
   return follower?.role === "user" ? textOnly(message) : undefined;
 }
 
-/** Who speaks next; a stopped reply that said nothing does not. */
-function followerOf(messages: readonly AgentMessage[], index: number): AgentMessage | undefined {
-  for (let next = index + 1; next < messages.length; next++) {
-    const message = messages[next] as AgentMessage;
-    if (!isTurnTaking(message)) continue;
-    if (!isStopped(message) || textOnly(message).parts.length > 0) return message;
+/** Who speaks next behind each message; a stopped reply that said nothing does not speak. */
+function followersOf(messages: readonly AgentMessage[]): (AgentMessage | undefined)[] {
+  const followers = new Array<AgentMessage | undefined>(messages.length).fill(undefined);
+  let next: AgentMessage | undefined;
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index] as AgentMessage;
+    followers[index] = next;
+    if (isTurnTaking(message) && !(isStopped(message) && !saysText(message))) next = message;
   }
-  return undefined;
+  return followers;
+}
+
+function saysText(message: AssistantMessage): boolean {
+  return message.parts.some(isText);
+}
+
+function isText(part: AssistantPart): boolean {
+  return part.type === "text" && part.text !== "";
+}
+
+/** True for a reply of a model, whole or stopped. */
+export function isReply(message: AgentMessage): message is AssistantMessage {
+  return isMessage(message) && message.role === "assistant";
 }
 
 function isStopped(message: AgentMessage): message is AssistantMessage {
-  return isMessage(message) && message.role === "assistant" && message.stopped !== undefined;
+  return isReply(message) && message.stopped !== undefined;
 }
 
 function isTurnTaking(message: AgentMessage): boolean {
@@ -188,7 +205,7 @@ export function settledEnd(messages: readonly AgentMessage[], from = 0): number 
 }
 
 function textOnly(message: AssistantMessage): AssistantMessage {
-  const parts = message.parts.filter((part) => part.type === "text" && part.text !== "");
+  const parts = message.parts.filter(isText);
   return parts.length === message.parts.length ? message : adopt({ ...message, parts }, "stopped reply");
 }
 

@@ -21,7 +21,7 @@ export type TurnResult = {
   readonly exchanges: readonly ToolExchange[];
   /** Summed over the turn's model calls; unknown fields stay absent. */
   readonly usage: Usage;
-  /** Model replies taken into the conversation. */
+  /** Model replies taken into the conversation, and model calls that somebody interrupted. */
   readonly rounds: number;
   /** Calls that wait for a decision. */
   readonly deferred: readonly DeferredCall[];

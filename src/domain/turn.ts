@@ -1,4 +1,4 @@
-import type { AgentMessage, AssistantMessage } from "./message.js";
+import type { AssistantMessage } from "./message.js";
 import type { ToolCall, ToolExchange } from "./tool.js";
 import type { Usage } from "./usage.js";
 import { addUsage } from "./usage.js";
@@ -35,7 +35,7 @@ export type Waiting = { readonly steering: number; readonly followUps: number; r
 
 /** The state of a turn: counters and the last round. What was said is in the session. */
 export type Turn = {
-  /** Replies taken. */
+  /** Replies taken, and model calls that somebody interrupted: what L1 counts. */
   readonly rounds: number;
   /** Batches of tools run. */
   readonly batches: number;
@@ -140,8 +140,7 @@ export function withAnswer(turn: Turn, asked: "continue" | "end", decided: Round
 }
 
 /** Goes on past a natural end, because messages were added behind the reply. */
-export function withMore(turn: Turn, messages: readonly AgentMessage[]): Turn {
-  if (messages.length === 0) return turn;
+export function withMore(turn: Turn): Turn {
   const { reply: _reply, ...rest } = turn;
   return { ...rest, asked: "nobody" };
 }

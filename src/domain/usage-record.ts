@@ -16,7 +16,7 @@ function decodeTurn(value: unknown): UsageRecord["turn"] {
     usage: decodeUsage(usage),
     modelCalls: countOf(modelCalls),
     toolCalls: countOf(toolCalls),
-    ...(typeof cost === "number" && Number.isFinite(cost) ? { cost } : undefined),
+    ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? { cost } : undefined),
   };
 }
 

@@ -82,6 +82,9 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   abort(reason?: string): void;
 }
 
+/** `signal` ends a compaction that takes too long; `turnTimeoutMs` does too. Nothing is written then. */
+export type CompactOptions = { readonly signal?: AbortSignal | undefined };
+
 /** What compacting a session came to. Counts are messages of a request. */
 export type CompactResult = {
   /** Where the conversation goes on: another session after `newThread` (S5). */
@@ -95,7 +98,7 @@ export type CompactResult = {
 export type SessionAccess = {
   /** Rejects with `SessionError("load")` when the first store cannot list. */
   list(query?: SessionQuery): Promise<SessionPage>;
-  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. */
+  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. A call that waits for a decision is not executed in the copy. */
   fork(id: string, atMessage?: string): Promise<string>;
   export(id: string): Promise<Session>;
   /** Replaces what is stored under the id, in all stores. */
@@ -122,16 +125,19 @@ export interface AgentApi {
   /** The stored session, read anew. */
   session(id: string): Promise<Session>;
   readonly sessions: SessionAccess;
-  /** Adds a message between turns, under the session's lock; returns it as stored. */
+  /**
+   * Adds a message between turns, and returns it as stored. Waits for a turn of this agent on the session; rejects with `AgentError("session")` where
+   * another process has it. One that a model sees settles calls without a result, as input does: those that wait for a decision are rejected.
+   */
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
   /**
-   * Asks the compressors to make the conversation smaller, under the session's lock; the first that does wins (C1). Rejects with
-   * `AgentError("session")` while a turn has the session or calls wait for a decision.
+   * Asks the compressors to make the conversation smaller; the first that does wins (C1). Waits for a turn of this agent on the session. Rejects
+   * with `AgentError`: `session` where another process has it or calls wait for a decision, `runtime` after an abort.
    */
-  compact(sessionId: string): Promise<CompactResult>;
+  compact(sessionId: string, options?: CompactOptions): Promise<CompactResult>;
   /** How the agent is wired, as data and as text: adapters, hook order, tools as last listed, commands, limits (A4). Holds no key, prompt or message. */
   explain(): Explanation;
-  /** For turns that start from now on: another port, or another model name for the same port. */
+  /** For turns that start from now on: another port, which goes by its own model's name, or another model name for the same port. */
   setModel(model: ModelPort | string): void;
   /** The tools as listed now; each provider may take `storeTimeoutMs`. */
   tools(): Promise<readonly ToolDef[]>;

@@ -27,37 +27,11 @@ export type BudgetSpent = {
 /** What a budget begins with that goes on after a restart; absent is nothing. */
 export type BudgetStart = { readonly [K in keyof BudgetSpent]?: BudgetSpent[K] | undefined };
 
-/** What a model call may come to at most. */
-export type ModelCallEstimate = {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly model: PricedModel;
-};
-
-/** A reservation ends once, by `settle` or `cancel`; whatever is called later changes nothing. */
-export type Reservation = {
-  /** Puts what was used in its place. `"unknown"` leaves it standing, `"free"`: the provider refused the call. Answers the cost, nothing without a price. */
-  settle(usage: Usage | "unknown" | "free", model?: PricedModel): number | undefined;
-  /** The call was not made, and does not count. */
-  cancel(): void;
-};
-
-/** A reservation, or the limit that has not enough left. */
-export type Reserved =
-  | { readonly ok: true; readonly reservation: Reservation }
-  | { readonly ok: false; readonly limit: string };
-
 /**
  * A limit that turns, sub-agents and retries draw from together, in one process. Reserving is synchronous: two that ask at the same time
- * never get the same rest. Made by `createBudget`; the caller shares and keeps it.
+ * never get the same rest. Made by `createBudget` only; whoever made it shares and keeps it.
  */
 export interface Budget {
   readonly limits: BudgetLimits;
   spent(): BudgetSpent;
-  /** Takes one model call with all it may come to, or nothing. */
-  reserveModelCall(estimate: ModelCallEstimate): Reserved;
-  /** Takes one tool call; `undefined`, or the limit that is used up. */
-  takeToolCall(): string | undefined;
-  /** Gives back a tool call that did not start. */
-  returnToolCall(): void;
 }

@@ -1,6 +1,7 @@
 import type { Limits } from "../domain/limits.js";
 import type { StageKind } from "../domain/stage.js";
 import type { ToolHints } from "../domain/tool-hints.js";
+import type { BudgetLimits } from "./budget.js";
 
 /** A part of an agent: its own name, else the name of its class. */
 export type ExplainedPart = { readonly name: string };
@@ -39,10 +40,25 @@ export type Explanation = {
   readonly lifecycles: readonly ExplainedPart[];
   /** Ids of commands. */
   readonly commands: readonly string[];
+  /** How it behaves where the configuration had a choice. */
+  readonly behaviour: {
+    readonly system: "none" | "text" | "function";
+    readonly projectsMessages: boolean;
+    readonly toolExecution: "parallel" | "sequential";
+    readonly malformedCalls: "report" | "fail";
+    readonly coerceArguments: boolean;
+    readonly persistence: "round" | "turn";
+    readonly onBusy: "wait" | "refuse";
+    readonly onToolRoundLimit: "fail" | "stop";
+    readonly steerMode: "one" | "all";
+    readonly followUpMode: "one" | "all";
+  };
   /** Only those that bound something. */
   readonly limits: Partial<Limits>;
+  /** Of the budget in the configuration, which others may draw from too. */
+  readonly budget?: Omit<BudgetLimits, "price">;
   /** What deserves a look. */
   readonly notes: readonly string[];
-  /** All of it for a person to read; several lines. */
+  /** The same for a person to read, in several lines; of the limits those that are not the defaults. */
   readonly text: string;
 };

@@ -1,15 +1,13 @@
+import type { Decision } from "../domain/decision.js";
 import type { Json, JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
 import type { ResultPatch, Stage, StageKind, StageOutcome, StagePatches } from "../domain/stage.js";
-import type { ToolDef, ToolResult } from "../domain/tool.js";
+import type { ToolCall, ToolDef, ToolResult } from "../domain/tool.js";
 import type { Awaitable } from "./awaitable.js";
 import type { CommandAccess } from "./command-access.js";
 import type { MemoryAccess } from "./memory.js";
 
-/** A person's or program's decision about a deferred call. */
-export type Decision =
-  | { readonly callId: string; readonly approve: true; readonly arguments?: JsonObject | undefined }
-  | { readonly callId: string; readonly approve: false; readonly reason: string };
+export type { Decision } from "../domain/decision.js";
 
 /** What a hook may know and do at any stage. Lists are fresh copies: changing one harms nobody. */
 export type HookContext = {
@@ -35,6 +33,8 @@ export type HookContext = {
   readonly decision?: Decision | undefined;
   /** The names of the hooks that deferred that call; absent where nobody noted them. */
   readonly deferredBy?: readonly string[] | undefined;
+  /** That call as somebody decided about it, with defaults; a hook before this one may have changed it since. */
+  readonly approvedCall?: ToolCall | undefined;
   /** Runs an effect of the hook's own as a recorded step; `name` is unique within this hook and stage. Rejects with what `run` rejects with. */
   step<T extends Json>(name: string, run: () => Promise<T>): Promise<T>;
   /** Publishes a `custom` event whose source is this hook's name. */
@@ -57,6 +57,7 @@ export type OutcomeMakers<K extends StageKind = StageKind> = {
   checkpoint(): StageOutcome;
   cancel(reason: string): StageOutcome;
   goOn(messages?: readonly MessageInput[]): StageOutcome;
+  /** `reason` is told as a `custom` event of this hook, labelled `wait`. */
   wait(reason?: string): StageOutcome;
 };
 

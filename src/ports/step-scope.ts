@@ -45,7 +45,7 @@ export type StepScope = {
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>>;
   /** Told once that the turn was aborted, so that a scope needs no listener: what still runs is settled within 1 s (L5). A decorator forwards it. */
   abort?(): void;
-  /** Told that a person interrupted the turn: an interruptible step that runs now is settled within 1 s (L4). A decorator forwards it. */
+  /** Told that interruptible steps that run now are not wanted: each is settled within 1 s, and what begins later is not meant (L4). A decorator forwards it. */
   interrupt?(): void;
   /** The turn is over and leaves no timer behind. The scope itself stays its maker's, who may give it to another turn. A decorator forwards it. */
   release?(): void;

@@ -10,6 +10,14 @@ export {
   toolDef,
 } from "./builders.js";
 export * from "./claims/index.js";
+export {
+  modelPortClaims,
+  type ModelPortCapability,
+  type ModelPortClaim,
+  type ModelPortFixture,
+  type ModelSamples,
+  type SampleRequest,
+} from "./claims/model-port.js";
 export { HOSTILE_TEXTS, observerClaims, type ObserverFixture } from "./claims/observer.js";
 export {
   type SampleCall,

@@ -3,7 +3,10 @@ import { describe, expect, test } from "vitest";
 import { createBudget } from "../../src/agent/budget.js";
 import { CompositionError } from "../../src/domain/errors.js";
 import type { Usage } from "../../src/domain/usage.js";
-import type { Budget, BudgetLimits, BudgetSpent, Reservation } from "../../src/ports/budget.js";
+import { drawOn, type Reservation } from "../../src/agent/draw.js";
+import type { Budget, BudgetLimits, BudgetSpent } from "../../src/ports/budget.js";
+import { stopResponse, testAgent } from "../../src/testkit/index.js";
+import { rejectionOf } from "../support/turns.js";
 
 const MODEL = { provider: "p", model: "m" };
 const NOTHING = { totalTokens: 0, cost: 0, modelCalls: 0, toolCalls: 0, estimated: false };
@@ -23,6 +26,16 @@ function refusalOf(limits: unknown, spent?: unknown): CompositionError {
 }
 
 const FIELDS = ["maxTotalTokens", "maxCost", "maxModelCalls", "maxToolCalls", "deadline"] as const;
+
+test.each([{ reserveModelCall: () => undefined }, { limits: {}, spent: () => NOTHING }, 7, "budget", null])(
+  "what createBudget did not make is refused as a budget: %j (A5)",
+  async (budget) => {
+    const t = await testAgent({ script: [stopResponse("ok")] });
+    const refused = await rejectionOf(t.agent.runTurn("hi", "s", { budget: budget as unknown as Budget }));
+    expect([refused.kind, refused.cause]).toEqual(["invalid-input", expect.any(CompositionError)]);
+    await t.agent.shutdown();
+  },
+);
 
 describe("what is no budget is refused where it is made (A5)", () => {
   test.each(FIELDS)("%s is a number of at least 0", (field) => {
@@ -57,7 +70,7 @@ describe("what is no budget is refused where it is made (A5)", () => {
     expect(refusalOf({}, null).kind).toBe("invalid-config");
     const begun = createBudget({ maxTotalTokens: 10 }, { totalTokens: 8, modelCalls: 2, cost: undefined });
     expect(begun.spent()).toEqual({ ...NOTHING, totalTokens: 8, modelCalls: 2 });
-    expect(begun.reserveModelCall(ask(3))).toEqual({ ok: false, limit: "maxTotalTokens" });
+    expect(drawOn(begun).modelCall(ask(3))).toEqual({ ok: false, limit: "maxTotalTokens" });
   });
 
   test("its limits stay what they were when it was made", () => {
@@ -73,7 +86,7 @@ const ask = (inputTokens: number, outputTokens = 0) => ({ inputTokens, outputTok
 
 /** A reservation that must be there. */
 function reserved(budget: Budget, inputTokens: number, outputTokens = 0): Reservation {
-  const answer = budget.reserveModelCall(ask(inputTokens, outputTokens));
+  const answer = drawOn(budget).modelCall(ask(inputTokens, outputTokens));
   if (!answer.ok) throw new Error(`refused: ${answer.limit}`);
   return answer.reservation;
 }
@@ -160,31 +173,31 @@ describe("a limit (A5)", () => {
   test("refuses what would exceed it, names itself, and takes nothing", () => {
     const limits = { maxModelCalls: 3, maxTotalTokens: 30, maxCost: 40, price: byToken };
     const budget = createBudget(limits);
-    expect(budget.reserveModelCall(ask(31))).toEqual({ ok: false, limit: "maxTotalTokens" });
-    expect(budget.reserveModelCall(ask(0, 21))).toEqual({ ok: false, limit: "maxCost" });
+    expect(drawOn(budget).modelCall(ask(31))).toEqual({ ok: false, limit: "maxTotalTokens" });
+    expect(drawOn(budget).modelCall(ask(0, 21))).toEqual({ ok: false, limit: "maxCost" });
     expect(budget.spent()).toEqual(NOTHING);
     for (let call = 0; call < 3; call++) reserved(budget, 10);
-    expect(budget.reserveModelCall(ask(0))).toEqual({ ok: false, limit: "maxModelCalls" });
+    expect(drawOn(budget).modelCall(ask(0))).toEqual({ ok: false, limit: "maxModelCalls" });
     expect(budget.spent()).toEqual({ ...NOTHING, totalTokens: 30, cost: 30, modelCalls: 3 });
   });
 
   test("of tool calls is taken one by one, and given back", () => {
     const budget = createBudget({ maxToolCalls: 2 });
-    expect([budget.takeToolCall(), budget.takeToolCall(), budget.takeToolCall()]).toEqual([
-      undefined,
-      undefined,
-      "maxToolCalls",
+    expect([drawOn(budget).toolCall(), drawOn(budget).toolCall(), drawOn(budget).toolCall()]).toEqual([
+      { ok: true },
+      { ok: true },
+      { ok: false, limit: "maxToolCalls" },
     ]);
     expect(budget.spent().toolCalls).toBe(2);
-    budget.returnToolCall();
-    expect(budget.takeToolCall()).toBeUndefined();
+    drawOn(budget).returnToolCall();
+    expect(drawOn(budget).toolCall()).toEqual({ ok: true });
   });
 
   test("that a call has overrun by its own report lets nothing more through", () => {
     const budget = createBudget({ maxTotalTokens: 10 });
     reserved(budget, 5).settle({ totalTokens: 50 });
     expect(budget.spent().totalTokens).toBe(50);
-    expect(budget.reserveModelCall(ask(0))).toEqual({ ok: false, limit: "maxTotalTokens" });
+    expect(drawOn(budget).modelCall(ask(0))).toEqual({ ok: false, limit: "maxTotalTokens" });
   });
 });
 
@@ -193,7 +206,7 @@ describe("a price (A5)", () => {
     "of %s is refused before the call, and nothing is taken",
     (cost) => {
       const budget = made({ price: () => cost });
-      expect(() => budget.reserveModelCall(ask(1))).toThrow(CompositionError);
+      expect(() => drawOn(budget).modelCall(ask(1))).toThrow(CompositionError);
       expect(budget.spent()).toEqual(NOTHING);
     },
   );
@@ -204,7 +217,7 @@ describe("a price (A5)", () => {
         throw new RangeError("no such model");
       },
     });
-    expect(() => budget.reserveModelCall(ask(1))).toThrow(RangeError);
+    expect(() => drawOn(budget).modelCall(ask(1))).toThrow(RangeError);
     expect(budget.spent()).toEqual(NOTHING);
   });
 
@@ -267,14 +280,14 @@ test("over any sequence no sum exceeds its limit, and in the end it is what was 
         settled.modelCalls += 1;
       };
       for (const step of moves) {
-        if (step.type === "tool" && budget.takeToolCall() === undefined) tools += 1;
+        if (step.type === "tool" && drawOn(budget).toolCall().ok) tools += 1;
         if (step.type === "untool" && tools > 0) {
           tools -= 1;
-          budget.returnToolCall();
+          drawOn(budget).returnToolCall();
         }
         if (step.type === "reserve") {
           const { input, output } = step;
-          const answer = budget.reserveModelCall(ask(input, output));
+          const answer = drawOn(budget).modelCall(ask(input, output));
           if (answer.ok) open.push({ reservation: answer.reservation, input, output });
         }
         if (step.type === "end") end(step);

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import type { ModelPort } from "../../src/ports/model.js";
-import { stopResponse, testAgent } from "../../src/testkit/index.js";
+import { modelStep, stopResponse, type TestAgent, testAgent, textStream } from "../../src/testkit/index.js";
 import { never, rejectionOf, terminals } from "../support/turns.js";
+
+/** The last chunk anybody was told of. */
+function lastChunk(t: TestAgent): unknown {
+  const event = t.observer.events.findLast(({ type }) => type === "streamChunk");
+  return event?.type === "streamChunk" ? event.chunk : undefined;
+}
 
 const noChat: ModelPort["chat"] = () => Promise.reject(new Error("only streams"));
 
@@ -25,6 +31,15 @@ test("a reply that outgrows the output limit is stopped while it streams, and no
     ["user"],
   ]);
   expect([pieces < 110, terminals(t.observer.events)]).toEqual([true, ["turnFailed"]]);
+  expect(lastChunk(t)).toEqual({ type: "reset", reason: "refused" });
+});
+
+test("a whole reply that has no place is taken back from whoever was told of it (L2, C3)", async () => {
+  const script = [modelStep.stream(textStream("x".repeat(900), 3))];
+  await using t = await testAgent({ script, config: { maxOutputBytes: 950 } });
+  expect((await rejectionOf(t.agent.runTurn("hi", "s"))).limit).toBe("bytes");
+  expect(lastChunk(t)).toEqual({ type: "reset", reason: "refused" });
+  expect((await t.agent.session("s")).messages.map(({ role }) => role)).toEqual(["user"]);
 });
 
 test("a model that goes on in spite of it is given up within a second, and the next turn is not stopped (L2)", async () => {

@@ -6,6 +6,7 @@ import type { StreamChunk } from "../../src/domain/stream-chunk.js";
 import type { ModelPort } from "../../src/ports/model.js";
 import {
   modelStep,
+  RecordingCompressor,
   stopResponse,
   testAgent,
   type TestAgent,
@@ -206,6 +207,16 @@ test("between two attempts, the second is not made (L4)", async () => {
   await expectLawful(t, "s");
 });
 
+test("between two attempts, nobody is asked to make the request smaller (L4, C3)", async () => {
+  const compressor = new RecordingCompressor();
+  const retry = hookAt("modelError", (_, context) => (turn.interrupt(), context.retry({ compress: true })));
+  const script = [modelStep.fail(new ModelError("context-overflow", "too long"))];
+  await using t = await testAgent({ script, hooks: [retry], compressors: [compressor] });
+  const turn = t.agent.startTurn("hi", "s");
+  expect(await turn.result).toMatchObject(INTERRUPTED);
+  expect(compressor.records.map(({ reason }) => reason)).toEqual(["before-model"]);
+});
+
 test.each([
   ["in mid-stream", [modelStep.hang(spoken)], ["user hi", "assistant so far", "user psst", "assistant back"]],
   ["before the first chunk", [modelStep.hang()], ["user hi", "user psst", "assistant back"]],
@@ -226,6 +237,32 @@ test("steering that comes when the interrupted turn has stopped is refused (L4, 
   turn.interrupt();
   await turn.result;
   expect(turn.steer("psst")).toBe(false);
+});
+
+test("a hook that goes on for ever is not asked any more (L4, L3)", async () => {
+  let asked = 0;
+  const goal = hookAt("beforeEnd", (_, context) => ((asked += 1), context.goOn()));
+  await using t = await testAgent({ script: [stopResponse("one"), modelStep.hang(spoken)], hooks: [goal] });
+  const turn = await started(t);
+  turn.interrupt();
+  expect(await turn.result).toMatchObject(INTERRUPTED);
+  expect(asked).toBe(1);
+  expect(await stored(t)).toEqual(["user hi", "assistant one", "user Continue.", "assistant so far"]);
+});
+
+test("while the turn waits for its session's lock, it stores its input and stops when it has it (L4, T1)", async () => {
+  await using t = await testAgent({ script: [modelStep.hang()] });
+  const first = await started(t);
+  const second = t.agent.startTurn("second", "s");
+  await t.runtime.advance(0);
+  second.interrupt();
+  await t.runtime.advance(0);
+  expect(t.model.aborts).toEqual([]);
+  first.abort();
+  await first.result;
+  expect(await second.result).toMatchObject(INTERRUPTED);
+  expect(await stored(t)).toEqual(["user hi", "user second"]);
+  await expectUsable(t, "resumeTurn");
 });
 
 test("follow-ups do not go on where somebody interrupted; they are undelivered (L4, L3)", async () => {

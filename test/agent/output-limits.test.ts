@@ -114,7 +114,8 @@ describe("a reply beyond the output limits is refused (L2)", () => {
   test("error hooks hear of it, and none of them sees it in the conversation", async () => {
     const seen: unknown[] = [];
     const hook = hookAt("turnError", ({ error }, context) => {
-      seen.push(error.kind, error.limit, linesOf(context.newMessages));
+      const { kind, limit } = error as AgentError;
+      seen.push(kind, limit, linesOf(context.newMessages));
     });
     await using t = await testAgent({
       script: [stopResponse("x".repeat(2_000))],
@@ -291,7 +292,7 @@ describe("the meter (L2)", () => {
     expect(meter.refusal(user("u2"), calling("a1", "c1"))).toBeUndefined();
     expect(meter.refusal(user("u2"), calling("a1", "c1", "c2"))).toBe("messages");
     for (const message of [calling("a1", "c1"), result("r1", "c1"), user("u2")]) meter.add(message);
-    expect(meter.isFull).toBe(true);
+    expect(meter.full).toBe("messages");
     expect(meter.refusal()).toBeUndefined();
   });
 });

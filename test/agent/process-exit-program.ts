@@ -1,7 +1,8 @@
 import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
+import { createBudget } from "../../src/agent/budget.js";
 import { Agent } from "../../src/agent/agent.js";
 import type { AgentPorts } from "../../src/agent/agent-ports.js";
-import { stopResponse } from "../../src/testkit/builders.js";
+import { stopResponse, toolCallResponse, toolDef } from "../../src/testkit/builders.js";
 
 /** A process of its own, with nothing to keep it but what is awaited: does what its argument names and prints how it ended. */
 const never = (): Promise<never> => new Promise(() => {});
@@ -43,12 +44,28 @@ const endings: Readonly<Record<string, () => Promise<string>>> = {
     agent.subscribe(never);
     return (await agent.runTurn("hi", "s")).status;
   },
+  async timeout() {
+    const agent = await make({ model: { chat: never }, config: { turnTimeoutMs: 50 } });
+    return agent.runTurn("hi", "s").then(({ status }) => status, String);
+  },
+  async deadline() {
+    const budget = createBudget({ deadline: Date.now() + 50 });
+    const tool = { name: "deaf", listTools: () => [toolDef("f")], execute: never };
+    const calls = { chat: () => Promise.resolve(toolCallResponse("f", "c1")) };
+    const agent = await make({ model: calls, tools: [tool], config: { budget } });
+    return agent.runTurn("hi", "s").then(({ status }) => status, String);
+  },
+  async compact() {
+    const agent = await make({ compressors: [{ compress: () => Promise.resolve({ type: "none" }) }] });
+    return String((await agent.compact("s")).changed);
+  },
   async append() {
     const agent = await make({ sessions: [new DeafStore()], config: { storeTimeoutMs: 50 } });
     return agent.appendMessage("s", { role: "user", content: "hi" }).then(({ id }) => id, String);
   },
   async finished() {
-    const agent = await make({});
+    const budget = createBudget({ deadline: Date.now() + 3_600_000 });
+    const agent = await make({ config: { turnTimeoutMs: 60_000, budget } });
     await agent.appendMessage("s", { role: "user", content: "hi" });
     return (await agent.runTurn("hi", "s")).status;
   },

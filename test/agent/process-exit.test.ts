@@ -37,6 +37,13 @@ test.each([
   ["a store that outlasts its time (S1)", "store", "AgentError: AgentError(session): could not append to session s"],
   ["a listener that outlasts its time (T7)", "listener", "completed"],
   [
+    "a turn that outlasts its time (L2)",
+    "timeout",
+    "AgentError: AgentError(budget-exceeded): turnTimeoutMs is used up",
+  ],
+  ["a tool that outlasts a deadline (A5)", "deadline", "AgentError: AgentError(budget-exceeded): deadline is used up"],
+  ["a compaction between turns (C1)", "compact", "false"],
+  [
     "a message appended to a store that outlasts its time",
     "append",
     "AgentError: AgentError(session): could not append to session s",

@@ -124,21 +124,27 @@ async function play(moment: Moment, lever: Lever) {
   return { t, result, accepted };
 }
 
+const toldOf = (place: Place): string =>
+  typeof place === "number" ? `is first sent in request ${place + 1}` : `is ${place}`;
+
 const cases = moments.flatMap((moment) =>
-  (["steer", "followUp"] as const).map((lever) => [lever, moment.name, moment[lever], moment] as const),
+  (["steer", "followUp"] as const).map((lever) => ({ lever, moment, place: moment[lever] })),
 );
 
-test.each(cases)("%s %s: %s (L3)", async (lever, _, place, moment) => {
-  const { t, result, accepted } = await play(moment, lever);
-  await using _t = t;
-  const found = await expectDelivered(t, { text: "psst", accepted }, result);
-  expect(found).toBe(typeof place === "number" ? "session" : place);
-  expect(firstSent(t, "psst")).toBe(typeof place === "number" ? place : -1);
-  if (typeof place === "number") expect(linesOf(t.model.requests[place]?.messages).at(-1)).toBe("user psst");
-  expect(result.status).toBe("completed");
-  expect(terminals(t.observer.events)).toEqual(["turnCompleted"]);
-  await expectLawful(t, "s");
-});
+test.each(cases.map((given) => [given.lever, given.moment.name, toldOf(given.place), given] as const))(
+  "a %s %s %s (L3)",
+  async (_lever, _name, _told, { lever, moment, place }) => {
+    const { t, result, accepted } = await play(moment, lever);
+    await using _t = t;
+    const found = await expectDelivered(t, { text: "psst", accepted }, result);
+    expect(found).toBe(typeof place === "number" ? "session" : place);
+    expect(firstSent(t, "psst")).toBe(typeof place === "number" ? place : -1);
+    if (typeof place === "number") expect(linesOf(t.model.requests[place]?.messages).at(-1)).toBe("user psst");
+    expect(result.status).toBe("completed");
+    expect(terminals(t.observer.events)).toEqual(["turnCompleted"]);
+    await expectLawful(t, "s");
+  },
+);
 
 test.each(["stop", "abort"] as const)("what came before beforeTurn says %s is undelivered (T2, L3)", async (end) => {
   const accepted: boolean[] = [];

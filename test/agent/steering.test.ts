@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { InProcessScope } from "../../src/agent/in-process-scope.js";
 import { userMessage } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
 import type { AgentConfig } from "../../src/ports/agent-config.js";
+import type { StepScope } from "../../src/ports/step-scope.js";
 import {
   RecordingCompressor,
   RecordingToolProvider,
@@ -98,6 +100,19 @@ test("steering that comes while a follow-up is answered does not wait for the ot
     ["assistant one", "user x"],
     ["assistant two", "user a"],
     ["assistant three", "user y"],
+  ]);
+});
+
+test("steering that comes as the round of a follow-up starts goes first (L3)", async () => {
+  const { t, turn, finish } = await held();
+  await using _ = t;
+  turn.subscribe((event) => void (event.type === "roundStarted" && event.round === 3 && turn.steer("a")));
+  turn.followUp("x");
+  finish();
+  await turn.result;
+  expect(added(t).slice(2)).toEqual([
+    ["assistant one", "user a"],
+    ["assistant two", "user x"],
   ]);
 });
 
@@ -256,4 +271,24 @@ test("after a redirect a message is found under the new session, and no more und
   expect(await stored(t, "child")).toContain("user behind");
   expect(await stored(t, "s")).not.toContain("user behind");
   await expectLawful(t, "child");
+});
+
+test("a look outside that cannot be recorded has still taken what it took: nothing is lost or doubled (L3, L7)", async () => {
+  const { t, turn: first, finish } = await held();
+  await using _ = t;
+  finish();
+  await first.result;
+  const inner = new InProcessScope({ signal: new AbortController().signal, runtime: t.runtime });
+  const failing: StepScope = {
+    step: async (name, run, options) => {
+      const outcome = await inner.step(name, run, options);
+      return name.startsWith("poll#") ? { ok: false, error: new Error("not recorded") } : outcome;
+    },
+    bounded: inner.bounded.bind(inner),
+    all: inner.all.bind(inner),
+  };
+  const turn = t.agent.startTurn("again", "s", { stepScope: failing });
+  const accepted = turn.steer("psst");
+  expect(await expectDelivered(t, { text: "psst", accepted }, await turn.result)).toBe("session");
+  expect(sent(t).slice(-2)).toEqual(["user again", "user psst"]);
 });

@@ -225,3 +225,12 @@ test("what an agent's methods reject with for a store that fails is an AgentErro
     "save session w",
   );
 });
+
+test("another model port goes by its own model's name, not by one that was chosen for the port before", async () => {
+  await using t = await testAgent({ script: [stopResponse("a"), stopResponse("b")], config: { model: "large" } });
+  t.agent.setModel("small");
+  await t.agent.runTurn("hi", "s");
+  t.agent.setModel(t.model);
+  await t.agent.runTurn("hi", "s");
+  expect(t.model.requests.map(({ options }) => options.model)).toEqual(["small", undefined]);
+});

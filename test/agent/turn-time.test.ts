@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { createBudget } from "../../src/agent/budget.js";
-import { runLoop } from "../../src/agent/run-loop.js";
 import { AgentError, ModelError } from "../../src/domain/errors.js";
 import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
 import type { ModelPort } from "../../src/ports/model.js";
@@ -12,13 +10,11 @@ import {
   testAgent,
   type TestAgent,
   type TestAgentOptions,
-  testRuntime,
   TEST_START,
   textStream,
   toolDef,
   toolOutcome,
 } from "../../src/testkit/index.js";
-import { user } from "../support/conversations.js";
 import { slowAgent } from "../support/every-await.js";
 import {
   callsOf,
@@ -229,7 +225,7 @@ describe("time that is up while the turn waits for others (L2)", () => {
     const told: unknown[] = [];
     let hangs = true;
     const hooks = [
-      hookAt("turnError", ({ error }) => void told.push(error.limit), "told"),
+      hookAt("turnError", ({ error }) => void told.push((error as AgentError).limit), "told"),
       hookAt("beforeTurn", () => (hangs ? never() : undefined), "deaf"),
     ];
     await using t = await testAgent({ hooks });
@@ -314,96 +310,5 @@ describe("time that is up at the end (L2)", () => {
     await t.runtime.advance(A_SECOND);
     expect(await rejectionOf(expired.result)).toMatchObject({ limit: "turnTimeoutMs" });
     expect(terminals(t.observer.events)).toEqual(["turnAborted", "turnFailed"]);
-  });
-});
-
-describe("the clock of a turn (L2)", () => {
-  test("is cancelled when the turn ends, however it ends", async () => {
-    const ends: readonly (readonly [string, TestAgentOptions])[] = [
-      ["completed", { script: [stopResponse("yes")] }],
-      ["failed", { script: [modelStep.fail(new ModelError("auth", "no"))] }],
-      ["refused by a hook", { hooks: [hookAt("beforeTurn", (_, context) => context.abort("no"))] }],
-      ["stopped by a hook", { hooks: [hookAt("beforeTurn", (_, context) => context.stop("no"))] }],
-      ["invalid", {}],
-    ];
-    for (const [name, options] of ends) {
-      await using t = await testAgent(options);
-      const turn = t.agent.runTurn(name === "invalid" ? "" : "hi", "s", { config: { turnTimeoutMs: 1e9 } });
-      await turn.catch(() => undefined);
-      await t.agent.shutdown();
-      expect([name, t.runtime.pendingTimers]).toEqual([name, 0]);
-    }
-  });
-
-  test("runs for a turn without session too", async () => {
-    const runtime = testRuntime();
-    const ports = { model: deaf, runtime, config: timed.config };
-    const turn = rejectionOf(runLoop([user("u1")], ports));
-    await runtime.advance(TIME + A_SECOND);
-    expect(await turn).toMatchObject({ kind: "budget-exceeded", limit: "turnTimeoutMs", partial: { text: "so far" } });
-    expect(runtime.pendingTimers).toBe(0);
-    const quick = { ...ports, model: { chat: async () => stopResponse("yes") } };
-    expect((await runLoop([user("u1")], quick)).text).toBe("yes");
-    expect(runtime.pendingTimers).toBe(0);
-  });
-
-  test("of a turn of no time ends it before anything runs", async () => {
-    await using t = await testAgent();
-    const error = await rejectionOf(t.agent.runTurn("hi", "s", { config: { turnTimeoutMs: 0 } }));
-    expect(error).toMatchObject({ kind: "budget-exceeded", limit: "turnTimeoutMs" });
-    expect(error.partial?.undelivered).toHaveLength(1);
-    expect([t.observer.events.length, t.sessions.ops.length]).toEqual([0, 0]);
-  });
-});
-
-describe("a deadline (A5)", () => {
-  const deadline = TEST_START + TIME;
-
-  test.each<[string, (budget: ReturnType<typeof createBudget>) => TestAgentOptions]>([
-    ["of the agent's budget", (budget) => ({ config: { budget } })],
-    ["of the turn's budget", () => ({})],
-  ])("%s ends the turn when it comes", async (name, made) => {
-    const budget = createBudget({ deadline });
-    await using t = await testAgent({ model: deaf, ...made(budget) });
-    const options = name.includes("turn's") ? { budget } : {};
-    const error = await outOfTime(t, options);
-    expect(error).toMatchObject({ kind: "budget-exceeded", limit: "deadline", partial: { text: "so far" } });
-    expect(terminals(t.observer.events)).toEqual(["turnFailed"]);
-  });
-
-  test("that has passed lets no turn begin, and nothing is sent", async () => {
-    const budget = createBudget({ deadline: TEST_START - 1 });
-    await using t = await testAgent({ config: { budget } });
-    const error = await rejectionOf(t.agent.runTurn("hi", "s"));
-    expect(error).toMatchObject({ kind: "budget-exceeded", limit: "deadline" });
-    expect([t.model.callCount, t.observer.events.length]).toEqual([0, 0]);
-  });
-
-  test("and a timeout: the earlier one ends the turn and is named", async () => {
-    await using t = await testAgent({ model: deaf });
-    const late = createBudget({ deadline: deadline + 1 });
-    expect((await outOfTime(t, { ...timed, budget: late })).limit).toBe("turnTimeoutMs");
-    const soon = createBudget({ deadline: t.runtime.now() + TIME - 1 });
-    const turn = rejectionOf(t.agent.runTurn("hi", "s", { ...timed, budget: soon }));
-    await t.runtime.advance(TIME + A_SECOND);
-    expect((await turn).limit).toBe("deadline");
-  });
-
-  test("ends the turns that tools started too, and the outer one hears of its own", async () => {
-    const budget = createBudget({ deadline });
-    const runtime = testRuntime();
-    await using inner = await testAgent({ model: deaf, runtime });
-    const ends: unknown[] = [];
-    const delegate: ToolProvider = {
-      name: "delegate",
-      listTools: () => [toolDef("ask")],
-      execute: () => inner.agent.runTurn("do it", "inner").catch((error: unknown) => void ends.push(error)),
-    };
-    const options = { script: [callsOf("ask")], providers: [delegate], config: { budget }, runtime };
-    await using t = await testAgent(options);
-    const turn = rejectionOf(t.agent.runTurn("hi", "s"));
-    await runtime.advance(TIME + A_SECOND);
-    expect((await turn).limit).toBe("deadline");
-    expect(ends).toMatchObject([{ kind: "budget-exceeded", limit: "deadline" }]);
   });
 });

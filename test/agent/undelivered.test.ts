@@ -103,6 +103,11 @@ const endings: readonly Ending[] = [
     end: "budget-exceeded",
     options: { script: [callsOf("f", "f")], config: { maxToolCalls: 1 } },
   },
+  {
+    name: "a limit of output that it meets itself",
+    end: "output-limit",
+    options: { config: { maxOutputMessages: 3 } },
+  },
   { name: "a limit of output", end: "output-limit", options: { config: { maxOutputMessages: 4 } }, steer: "session" },
 ];
 

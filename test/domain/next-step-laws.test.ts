@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { INTERRUPTED, nextStep, type NextStep, type StepLimits } from "../../src/domain/next-step.js";
+import { STOP_REASONS, nextStep, type NextStep, type StepLimits } from "../../src/domain/next-step.js";
 import type { Endings, RoundDecision, Turn } from "../../src/domain/turn.js";
 import * as state from "../support/turn-states.js";
 
@@ -146,7 +146,7 @@ test("a turn that nobody asked to end does not end while a message waits that ca
 test("an interruption asks the model for steering only (L4)", () => {
   holds((step, { waiting }) => {
     if (waiting?.interrupted !== true) return false;
-    if (isStop(step, INTERRUPTED)) return true;
+    if (isStop(step, STOP_REASONS.interrupted)) return true;
     if (step.type !== "call-model") return false;
     expect(waiting.steering).toBeGreaterThan(0);
     return true;

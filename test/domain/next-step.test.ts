@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { INTERRUPTED, nextStep, type NextStep, type StepLimits, TOOL_ROUND_LIMIT } from "../../src/domain/next-step.js";
+import { nextStep, type NextStep, STOP_REASONS, type StepLimits } from "../../src/domain/next-step.js";
 import { withInterruptedReply, withMore, withRound, withStoredReply, type Turn } from "../../src/domain/turn.js";
 import * as state from "../support/turn-states.js";
+
+const callPart = (id: string) => ({ type: "toolCall" as const, id, name: "f", arguments: {} });
 
 const { calls, decided, ended, plain, replied, reply, terminating, turn, waiting } = state;
 const { aborted, exceeded, expired, failed, hookAborted, stopped } = state;
@@ -45,6 +47,11 @@ const courses: readonly Row[] = [
   [
     "one result that does not terminate keeps the turn going (U6)",
     replied({ exchanges: [...terminating, ...plain] }),
+    askContinue(false),
+  ],
+  [
+    "results that terminate are not enough where an earlier turn stored others of the batch (U6)",
+    replied({ reply: { ...reply, parts: ["c1", "c2"].map(callPart) }, exchanges: terminating }),
     askContinue(false),
   ],
   ["deferred calls end the turn", replied({ deferred: 1, exchanges: plain }), defer],
@@ -110,7 +117,7 @@ const limitsHit: readonly Row[] = [
   [
     "an interruption beyond the limit of rounds stops, whatever waits",
     replied({ ...atLimit, asked: "continue", ...interruptedFor }),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
 ];
 
@@ -163,13 +170,17 @@ const messagesWaiting: readonly Row[] = [
     replied({ asked: "continue", ...interruptedFor }),
     callModel,
   ],
-  ["an interruption alone stops", replied({ exchanges: plain, asked: "continue", ...interrupted }), stop(INTERRUPTED)],
+  [
+    "an interruption alone stops",
+    replied({ exchanges: plain, asked: "continue", ...interrupted }),
+    stop(STOP_REASONS.interrupted),
+  ],
   [
     "an interruption does not wait for follow-ups",
     replied({ asked: "continue", ...waiting({ interrupted: true, followUps: 1 }) }),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
-  ["an interruption before the first reply stops", turn(interrupted), stop(INTERRUPTED)],
+  ["an interruption before the first reply stops", turn(interrupted), stop(STOP_REASONS.interrupted)],
   ["an interruption before the first reply goes on with steering", turn(interruptedFor), callModel],
   ["deferral wins over steering", replied({ deferred: 1, ...steering }), defer],
   ["deferral wins over an interruption", replied({ deferred: 1, exchanges: plain, ...interruptedFor }), defer],
@@ -177,11 +188,18 @@ const messagesWaiting: readonly Row[] = [
 
 const stored = (open: typeof calls, pending: number): Turn => withStoredReply(turn(), reply, { open, pending });
 
+const twoCalls = { ...reply, parts: ["c1", "c2"].map(callPart) };
+
 const takenUp: readonly Row[] = [
   ["a resumed reply runs the calls that were decided about", stored(calls, 0), runTools],
   ["a resumed reply runs what was decided about although others are pending", stored(calls, 1), runTools],
   ["a resumed reply of which everything is pending ends as it was", stored([], 1), defer],
   ["pending calls keep the model from being asked", { ...stored([], 1), exchanges: plain, batches: 1 }, defer],
+  [
+    "a batch that a resumed turn ran whole terminates (U6)",
+    { ...withStoredReply(turn(), twoCalls, { open: [], pending: 0 }), exchanges: [...terminating, ...terminating] },
+    complete,
+  ],
   ["pending calls win over terminate", { ...stored([], 1), exchanges: terminating, batches: 1 }, defer],
   ["steering waits while calls of a resumed reply are pending", { ...stored([], 1), ...steering }, defer],
   ["a resumed reply is no round of the model's", { ...stored(calls, 0), rounds: 0, batches: 1 }, runTools],
@@ -189,11 +207,10 @@ const takenUp: readonly Row[] = [
   [
     "an interruption before anything was said stops",
     withInterruptedReply(turn(interrupted), undefined),
-    stop(INTERRUPTED),
+    stop(STOP_REASONS.interrupted),
   ],
   ["what hooks decided about a round ends with it", withRound(decided({ kind: "wait", reason: "" })), complete],
-  ["what a hook goes on with asks the model", withMore(replied({ asked: "end" }), [reply]), callModel],
-  ["nothing to go on with is no going on", withMore(replied({ asked: "end" }), []), complete],
+  ["what a hook goes on with asks the model", withMore(replied({ asked: "end" })), callModel],
 ];
 
 test.each([...courses, ...order, ...limitsHit, ...ofDecisions, ...messagesWaiting, ...takenUp])(
@@ -205,12 +222,12 @@ test.each([...courses, ...order, ...limitsHit, ...ofDecisions, ...messagesWaitin
 
 test("where the config says so, the limit of rounds stops the turn instead of failing it (L1)", () => {
   const given = replied({ ...atLimit, open: calls, batches: 2 });
-  expect(nextStep(given, { maxToolRounds: 2, onToolRoundLimit: "stop" })).toEqual(stop(TOOL_ROUND_LIMIT));
+  expect(nextStep(given, { maxToolRounds: 2, onToolRoundLimit: "stop" })).toEqual(stop(STOP_REASONS.toolRoundLimit));
 });
 
 test("the model is asked once more than there are rounds of tools, whatever a hook wants to go on with (L1)", () => {
   const more = turn(atLimit);
   expect(nextStep(turn({ rounds: 2 }), limits)).toEqual(callModel);
   expect(nextStep(more, limits)).toEqual(fail("tool-loop-exceeded"));
-  expect(nextStep(more, { ...limits, onToolRoundLimit: "stop" })).toEqual(stop(TOOL_ROUND_LIMIT));
+  expect(nextStep(more, { ...limits, onToolRoundLimit: "stop" })).toEqual(stop(STOP_REASONS.toolRoundLimit));
 });

@@ -17,6 +17,14 @@ test("only whole counts of tokens are believed, so that sums stay numbers", () =
   });
 });
 
+test.each([-0.01, Number.NaN, Number.POSITIVE_INFINITY, "1"])(
+  "%j is no cost: nothing that was used gives any back",
+  (cost) => {
+    const turn = { turnId: "t", usage: {}, modelCalls: 1, toolCalls: 0, cost };
+    expect(decodeUsageRecord({ session: {}, turn })?.turn).not.toHaveProperty("cost");
+  },
+);
+
 test.each([undefined, null, "u", 7, [], {}, { session: 7 }])("%j is no usage record", (value) => {
   expect(decodeUsageRecord(value)).toBeUndefined();
 });

@@ -3,13 +3,24 @@ import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
 import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
 import { type DefinedTool, defineTool } from "../../src/adapters/tools/index.js";
 import type { JsonObject } from "../../src/domain/json.js";
+import type { AgentMessage } from "../../src/domain/message.js";
 import { type DeferredCall, type Session, SESSION_KEYS } from "../../src/domain/session.js";
 import type { ToolAnnotations } from "../../src/domain/tool.js";
 import type { Decision, PipelineHook } from "../../src/ports/hook.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
-import { RecordingToolProvider, type TestAgent, toolDef, toolOutcome } from "../../src/testkit/index.js";
+import {
+  RecordingSessionStore,
+  RecordingToolProvider,
+  stopResponse,
+  type TestAgent,
+  testAgent,
+  type TestAgentOptions,
+  testRuntime,
+  toolDef,
+  toolOutcome,
+} from "../../src/testkit/index.js";
 import { temporaryDirectory } from "../adapters/sessions/sqlite-fixture.js";
-import { hookAt } from "./turns.js";
+import { callsOf, hookAt } from "./turns.js";
 
 export const READ_ONLY: ToolAnnotations = { readOnlyHint: true };
 export const IDEMPOTENT: ToolAnnotations = { idempotentHint: true };
@@ -90,3 +101,27 @@ export const STORES: readonly (readonly [string, () => Stores])[] = [
   ["in memory", memoryStores],
   ["in SQLite", sqliteStores],
 ];
+
+/** A tool `f` that does well. */
+export const FINE = { f: toolOutcome.ok("fine") };
+
+/** Two agents on one store: the first has deferred these calls of its three, the second is another process's. */
+export async function deferred(ids: readonly string[], options: TestAgentOptions = {}) {
+  const store = new RecordingSessionStore();
+  const shared = { tools: FINE, sessions: [store], runtime: testRuntime(), hooks: [askingFor(...ids)] };
+  const a = await testAgent({ script: [callsOf("f", "f", "f")], ...shared });
+  const b = await testAgent({ script: [stopResponse("done")], ...shared, ...options });
+  const first = await a.agent.runTurn("go", "s");
+  const dispose = async (): Promise<void> => {
+    await a[Symbol.asyncDispose]();
+    await b[Symbol.asyncDispose]();
+  };
+  return { a, b, store, first, [Symbol.asyncDispose]: dispose };
+}
+
+/** An agent whose session "s" holds these messages. */
+export async function holding(messages: readonly AgentMessage[], options: TestAgentOptions = {}) {
+  const t = await testAgent({ script: [stopResponse("done")], ...options });
+  t.sessions.seed("s", { messages });
+  return t;
+}

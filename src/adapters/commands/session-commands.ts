@@ -1,4 +1,5 @@
 import type { CommandArgs, CommandOutcome, CommandParam } from "../../domain/command.js";
+import { AgentError, SessionError } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { SessionInfo } from "../../domain/session.js";
 import type { CommandContext, CommandPort } from "../../ports/command.js";
@@ -15,7 +16,7 @@ export type SessionCommandsOptions = {
 };
 
 /**
- * `/new`, `/sessions`, `/resume`, `/fork`, `/export`. The commands keep no state, so one port serves any number of users: one that
+ * `/new`, `/sessions`, `/resume`, `/fork`, `/compact`, `/export`. The commands keep no state, so one port serves any number of users: one that
  * moves its user to another session says so in `structured.sessionId` (null for a session that is yet to begin), and the host follows.
  */
 export function sessionCommands(options: SessionCommandsOptions = {}): CommandPort {
@@ -42,6 +43,10 @@ export function sessionCommands(options: SessionCommandsOptions = {}): CommandPo
         params: [text("message", "Id of the last message to copy; default all", false)],
       },
       fork,
+    )
+    .register(
+      { id: "compact", category, description: "Send less of this session to the model from now on" },
+      (_args, context) => compact(context),
     )
     .register(
       {
@@ -107,6 +112,21 @@ async function fork(args: CommandArgs, { agent, sessionId }: CommandContext): Pr
   if (sessionId === undefined) return NO_SESSION;
   const copy = await agent.sessions.fork(sessionId, argument(args, "message"));
   return moved(copy, `Session ${copy} goes on as a copy of ${sessionId}.`);
+}
+
+async function compact({ agent, sessionId, signal }: CommandContext): Promise<CommandOutcome> {
+  if (sessionId === undefined) return NO_SESSION;
+  try {
+    const { sessionId: now, changed, before, after } = await agent.compact(sessionId, { signal });
+    if (!changed) return { type: "success", feedback: "Nothing was made smaller." };
+    return moved(now, `The model is sent ${after} messages in place of ${before}; all of them stay stored.`);
+  } catch (error) {
+    // A turn elsewhere, or a call that waits for a decision: later it works.
+    if (signal.aborted) return { type: "failure", reason: "stopped" };
+    const cause: unknown = error instanceof AgentError ? error.cause : undefined;
+    if (cause instanceof SessionError && cause.kind === "conflict") return { type: "failure", reason: cause.message };
+    throw error;
+  }
 }
 
 async function exportJson(

@@ -1,5 +1,5 @@
 import { CompositionError } from "../../domain/errors.js";
-import { isJsonObject, type JsonObject } from "../../domain/json.js";
+import { isJsonObject, type JsonObject, sameJson } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
 import type { StageOf } from "../../domain/stage.js";
@@ -50,9 +50,9 @@ const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "timeoutMs", "
 
 /**
  * Lets no call that needs approval run without one (U5). A call is judged as the hooks before this one made it; hooks behind it may still
- * change it, and in a `hookChain` what is deferred is shown without what the chain has changed. A call that this hook had deferred, and about which
- * somebody decided, passes. Where `when` or `ask` throws, takes too long, or answers what is no answer,
- * the call gets an error result and does not run. Throws `CompositionError("invalid-config")` for options that name no call at all.
+ * change it. A call that this hook had deferred, and about which somebody decided, passes. Where `when` or `ask` throws, takes too long,
+ * or answers what is no answer, the call gets an error result and does not run. Throws `CompositionError("invalid-config")` for options
+ * that name no call at all.
  */
 export function approval(options: ApprovalOptions): PipelineHook {
   checkOptions(options);
@@ -65,7 +65,7 @@ export function approval(options: ApprovalOptions): PipelineHook {
     onFailure: { beforeTool: "error-result" },
     async beforeTool(stage, context) {
       const question = calledTool(stage, context);
-      if (question === undefined || isDecided(name, context)) return undefined;
+      if (question === undefined || isDecided(name, question.call, context)) return undefined;
       if (!(await isNeeded(options, question, context))) return undefined;
       const answer = ask === undefined ? "defer" : await answered(ask, question, context);
       return answer === "defer" ? context.defer(reason) : outcomeOf(answer, question.call, context);
@@ -73,9 +73,10 @@ export function approval(options: ApprovalOptions): PipelineHook {
   });
 }
 
-/** What another hook deferred was decided for that one. */
-function isDecided(name: string, { decision, deferredBy }: HookContext): boolean {
-  return decision !== undefined && (deferredBy === undefined || deferredBy.includes(name));
+/** What another hook deferred was decided for that one; and what a hook has changed since is not what was decided about. */
+function isDecided(name: string, call: ToolCall, { decision, deferredBy, approvedCall }: HookContext): boolean {
+  if (decision === undefined || deferredBy?.includes(name) !== true) return false;
+  return approvedCall?.name === call.name && sameJson(approvedCall.arguments, call.arguments);
 }
 
 /** In a chain of hooks the tool may still be that of the name a call had before: then nothing good is believed of it. */

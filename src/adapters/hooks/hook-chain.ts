@@ -8,13 +8,13 @@ import { numberedContext } from "./numbered-context.js";
 
 /**
  * Several hooks as one, in the order given: the first stands outermost. Before stages go forward, each hook sees what those before it
- * changed, and the first outcome that ends the stage wins, without the changes made so far. After and error stages go in reverse through
+ * changed, and the first outcome that ends the stage wins, without the changes made so far, but for those of a call that is deferred. After and error stages go in reverse through
  * the hooks that were entered (H1), and none keeps the others from running: changes add up, a `stop` is kept, the first `retry` or
  * `answer` wins, a throw is thrown at the end or, where there is an outcome to keep, published as `secondary_failure`. The hooks' own
  * `onFailure` holds; their `before` and `after` do not, and the largest of their `timeoutMs` bounds the whole. A decision is for all of the chain. Messages a hook makes have no id yet when the next one sees them.
  */
 export function hookChain(name: string, hooks: readonly PipelineHook[]): PipelineHook {
-  const chain = new HookChain(hooks);
+  const chain = new HookChain(name, hooks);
   const stages = stagesOf(hooks);
   const times = hooks.flatMap(({ timeoutMs }) => timeoutMs ?? []);
   const patience = times.length === 0 ? undefined : { timeoutMs: Math.max(...times) };
@@ -28,10 +28,12 @@ function stagesOf(hooks: readonly PipelineHook[]): readonly StageKind[] | undefi
 }
 
 class HookChain {
+  readonly #name: string;
   readonly #hooks: readonly PipelineHook[];
   readonly #entered = new EnteredHooks();
 
-  constructor(hooks: readonly PipelineHook[]) {
+  constructor(name: string, hooks: readonly PipelineHook[]) {
+    this.#name = name;
     this.#hooks = [...hooks];
   }
 
@@ -47,11 +49,13 @@ class HookChain {
     for (const [index, hook] of this.#hooks.entries()) {
       if (!takesPart(hook, stage.kind)) continue;
       try {
-        const outcome = await hook.onStage(current, numberedContext(context, index));
+        const outcome = await hook.onStage(current, numberedContext(context, this.#name, hook, index));
         if (outcome === undefined) continue;
         if (outcome.kind !== "next") {
           this.#entered.upTo(index, stage, context);
-          return outcome;
+          return outcome.kind === "defer" && patch !== undefined
+            ? { ...outcome, patch: { ...patch, ...outcome.patch } }
+            : outcome;
         }
         patch = { ...patch, ...outcome.patch };
         current = { ...current, ...outcome.patch } as Stage;
@@ -74,7 +78,7 @@ class HookChain {
       const paired = before !== undefined && takesPart(hook, before);
       if (!takesPart(hook, stage.kind) || (paired && index >= entered)) continue;
       try {
-        after.take(await hook.onStage(after.stage, numberedContext(context, index)));
+        after.take(await hook.onStage(after.stage, numberedContext(context, this.#name, hook, index)));
       } catch (error) {
         after.fail(error, hook);
       }

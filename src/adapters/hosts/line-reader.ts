@@ -19,6 +19,7 @@ export class LineReader {
   readonly #reader: Interface;
   #waiting: ((line: string | undefined) => void) | undefined;
   #ended = false;
+  #taker: ((line: string) => boolean) | undefined;
 
   constructor({ input, terminal, prompt, onInterrupt }: LineReaderOptions) {
     this.#reader = createInterface({
@@ -42,6 +43,11 @@ export class LineReader {
     });
   }
 
+  /** From now on a line that nobody waits for is offered to `taker`; one that it answers false for is kept for `next`. */
+  offer(taker: ((line: string) => boolean) | undefined): void {
+    this.#taker = taker;
+  }
+
   /** Shows the prompt, with what was typed meanwhile. */
   prompt(): void {
     if (!this.#ended) this.#reader.prompt(true);
@@ -58,6 +64,7 @@ export class LineReader {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting !== undefined) return waiting(line);
+    if (this.#taker?.(line) === true) return;
     this.#lines.push(line);
     if (!this.#reader.terminal && this.#lines.length >= READ_AHEAD) this.#reader.pause();
   }

@@ -1,7 +1,9 @@
 import type { CommandOutcome } from "../../domain/command.js";
-import { CommandError, EnneadError } from "../../domain/errors.js";
+import { AgentError, CommandError, EnneadError } from "../../domain/errors.js";
+import { type AgentMessage, isMessage, textOf } from "../../domain/message.js";
+import { parseSlashLine } from "../../domain/slash-line.js";
 import { unreachable } from "../../domain/unreachable.js";
-import type { AgentApi } from "../../ports/agent-api.js";
+import type { AgentApi, TurnHandle } from "../../ports/agent-api.js";
 import { sessionChange } from "../commands/session-commands.js";
 import { ConsoleObserver } from "../observers/console.js";
 import { terminalText } from "../observers/terminal-text.js";
@@ -37,9 +39,10 @@ const PROMPT = "> ";
 const SECRET_LENGTH = 8;
 
 /**
- * A chat on two streams: a line is a command or a message, answers and tool calls are shown as they come. The first interrupt aborts the
- * running turn, which keeps what was said so far; the next one, or one while nothing runs, ends the chat. A turn or command that
- * fails is shown, and the chat goes on. Nothing untrusted reaches the output uncleaned.
+ * A chat on two streams: a line is a command or a message, answers and tool calls are shown as they come. In a terminal a message that is
+ * typed while a turn runs steers it; other lines wait for its end. The first interrupt aborts the running turn, which keeps what was said so
+ * far; the next one, or one while nothing runs, ends the chat. A turn or command that fails is shown, and the chat goes on. Nothing
+ * untrusted reaches the output uncleaned.
  */
 export function runTerminal(options: TerminalOptions): Promise<TerminalEnd> {
   return new Chat(options).run();
@@ -114,12 +117,32 @@ class Chat {
   async #turn(message: string): Promise<void> {
     const turn = this.#options.agent.startTurn(message, this.#sessionId, { observers: [this.#view] });
     this.#abortRunning = () => turn.abort("interrupted by the user");
+    if (this.#interactive) this.#lines.offer((line) => this.#steer(turn, line));
     // Also follows a conversation that compression moves to another session, and learns the id when the turn fails.
     turn.subscribe((event) => {
       this.#sessionId = event.sessionId;
     });
-    const { finalSessionId } = await turn.result;
-    this.#sessionId = finalSessionId;
+    try {
+      const { finalSessionId, undelivered } = await turn.result;
+      this.#sessionId = finalSessionId;
+      this.#tellUnheard(undelivered);
+    } catch (error) {
+      if (error instanceof AgentError) this.#tellUnheard(error.partial?.undelivered ?? []);
+      throw error;
+    } finally {
+      this.#lines.offer(undefined);
+    }
+  }
+
+  /** A person who types while an answer comes means that answer. Commands, and what comes too late, wait for the end of the turn. */
+  #steer(turn: TurnHandle, line: string): boolean {
+    if (line.trim() === "" || parseSlashLine(line).ok || !turn.steer(line)) return false;
+    this.#write("↪ heard after this step\n");
+    return true;
+  }
+
+  #tellUnheard(undelivered: readonly AgentMessage[]): void {
+    for (const message of undelivered.filter(isMessage)) this.#write(`not heard: ${terminalText(textOf(message))}\n`);
   }
 
   #interrupt(): void {

@@ -3,10 +3,14 @@ import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../ports/model.js";
+import type { CallLimits } from "./call-limits.js";
 import type { Endpoint } from "./endpoint.js";
+import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
+import { prepared } from "./prepared.js";
 import { readText } from "./read-text.js";
+import { ownResponse, withOwnName } from "./own-names.js";
 import { type BodySink, ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
 import { type FailedCall, toModelError } from "./to-model-error.js";
@@ -23,16 +27,6 @@ export type ReplyDecoder = BodySink & {
   ending(): void;
   /** Emits the finish, or fails where the reply is not whole. */
   end(): void;
-};
-
-/** How long a model call may take, in milliseconds, and how much it may read. */
-export type CallLimits = {
-  /** Until the headers of the answer. */
-  readonly timeoutMs: number;
-  /** Between two pieces of the reply; comments and empty events are no pieces. */
-  readonly idleTimeoutMs: number;
-  readonly maxLineBytes: number;
-  readonly maxBodyBytes: number;
 };
 
 /** One model call over HTTP. `toolNames` are the names of the tools sent, as sent and in that order. */
@@ -53,8 +47,6 @@ export type ModelCall = {
 const SETTLE_MS = 5_000;
 /** The same after the wire's own end marker, where only the end of the body is missing. */
 const DRAIN_MS = 100;
-const ERROR_BODY_MS = 2_000;
-const ERROR_BODY_BYTES = 64 * 1024;
 
 /**
  * Makes a model call. Rejects with `ModelError` only, promptly after an abort, with what had come as `partial`; no listener, timer or
@@ -75,7 +67,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     headers = response.headers;
     if (!response.ok) throw await refusal(response, watch);
     const decoder = await readReply(call, response, watch, accumulator);
-    return finished(call, accumulator, decoder.model);
+    return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
   } catch (error) {
     throw failureOf(error, call, () => ({ ...call, secrets, headers, soFar: accumulator.partial() }));
   } finally {
@@ -89,15 +81,6 @@ function failureOf(error: unknown, { provider }: ModelCall, about: () => FailedC
     return toModelError(error, about());
   } catch {
     return new ModelError("response-parse", "the reply could not be read", { provider });
-  }
-}
-
-/** What `prepare` makes of a request; whatever it throws, it fails as `request-build`. */
-export function prepared<T>(provider: string, prepare: () => T): T {
-  try {
-    return prepare();
-  } catch (error) {
-    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
   }
 }
 
@@ -136,31 +119,8 @@ async function readReply(
   return decoder;
 }
 
-/** The failure an error status stands for. A body that hangs, breaks or is too long never hides the status. */
+/** The failure an error status stands for. */
 async function refusal(response: Response, watch: RequestWatch): Promise<ModelFailure> {
-  let body = "";
-  watch.settle(ERROR_BODY_MS);
-  try {
-    await readText(response, watch, ERROR_BODY_BYTES, (text) => {
-      body += text;
-    });
-  } catch {
-    watch.check();
-  }
+  const body = await readErrorBody(response, watch);
   return httpFailure(response.status, response.headers, body, Date.now());
-}
-
-function withOwnName(chunk: StreamChunk, names: WireNames): StreamChunk {
-  if (chunk.type !== "toolCallDelta" || chunk.name === undefined) return chunk;
-  const name = names.fromWire(chunk.name);
-  return name === chunk.name ? chunk : { ...chunk, name };
-}
-
-function finished(call: ModelCall, accumulator: StreamAccumulator, model: string | undefined): ModelResponse {
-  const response = accumulator.toResponse({ malformed: "mark" });
-  // A name that was streamed in pieces could not be recognised before.
-  const parts = response.parts.map((part) =>
-    part.type === "toolCall" ? { ...part, name: call.names.fromWire(part.name) } : part,
-  );
-  return { ...response, parts, provider: call.provider, ...(model === undefined ? undefined : { model }) };
 }

@@ -13,6 +13,10 @@ export type EndpointOptions = {
   readonly baseUrl: string;
   readonly path: string;
   readonly apiKey?: ApiKey | undefined;
+  /** The header that holds the key as it is. Default: `authorization`, with the key as a bearer token. */
+  readonly keyHeader?: string | undefined;
+  /** Added to the query of `baseUrl`; nothing secret. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Default: the global `fetch`, looked up at every request. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -34,6 +38,7 @@ export class Endpoint {
     this.#secrets = [this.#basic ?? "", ...secretsOfUrl(this.#url), ...secretsOfHeaders(options.headers ?? {})];
     this.#url.username = "";
     this.#url.password = "";
+    for (const [name, value] of Object.entries(options.query ?? {})) this.#url.searchParams.set(name, value);
   }
 
   get host(): string {
@@ -79,7 +84,8 @@ export class Endpoint {
 
   #headers(accept: string, key: string | undefined): Headers {
     const headers = new Headers({ "content-type": "application/json", accept });
-    if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+    const { keyHeader } = this.#options;
+    if (key !== undefined) headers.set(keyHeader ?? "authorization", keyHeader === undefined ? `Bearer ${key}` : key);
     else if (this.#basic !== undefined) headers.set("authorization", `Basic ${this.#basic}`);
     for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
       try {
@@ -113,7 +119,7 @@ function requestUrl({ baseUrl, path }: EndpointOptions): URL {
   if (!URL.canParse(baseUrl)) throw new CompositionError("invalid-config", "baseUrl is not a URL");
   const url = new URL(baseUrl);
   if (!/^https?:$/.test(url.protocol)) throw new CompositionError("invalid-config", "baseUrl is not an http address");
-  const base = url.pathname.replace(/\/+$/, "");
+  const base = path === "" ? url.pathname : url.pathname.replace(/\/+$/, "");
   url.pathname = base.endsWith(path) ? base : base + path;
   url.hash = "";
   return url;

@@ -1,35 +1,39 @@
 import type { ModelErrorKind } from "../../domain/errors.js";
 import { ModelFailure } from "./model-failure.js";
 import { type Complaint, complaintOf, plainText } from "./provider-complaint.js";
-import { retryAfterMs, retryAfterOf } from "./retry-after.js";
-import { decodeJson } from "./wire-json.js";
+import { retryAfterMs, retryAfterOf, retryInfoMs } from "./retry-after.js";
+import { decodeJson, textField } from "./wire-json.js";
 
 /** The failure that an answer with an error status stands for. `body` may be cut; `now` is epoch milliseconds, for dates to wait for. */
 export function httpFailure(status: number, headers: Headers, body: string, now: number): ModelFailure {
   const about = decodeJson(body);
   const complaint = complaintOf(about) ?? { message: plainText(body), code: "", status: undefined };
-  const verdict = judge(complaint, status);
+  const verdict = judge(complaint, status, about);
   return new ModelFailure(verdict.kind, `HTTP ${status}${status < 400 ? ", a redirect, which is not followed" : ""}`, {
     status,
     quote: complaint.message,
     about: about ?? body,
-    requestId: requestIdOf(headers),
-    retryAfterMs:
-      retryAfterMs(headers, now) ?? (verdict.kind === "rate-limit" ? retryAfterOf(complaint.message) : undefined),
+    requestId: requestIdOf(headers) ?? textField(about, "request_id"),
+    retryAfterMs: retryAfterMs(headers, now) ?? waitOf(verdict, complaint, about),
     retryable: verdict.retryable,
   });
 }
 
 /** The failure that a provider reports inside a body it began with status 200. */
 export function streamFailure(complaint: Complaint, about: unknown): ModelFailure {
-  const verdict = judge(complaint, complaint.status);
+  const verdict = judge(complaint, complaint.status, about);
   return new ModelFailure(verdict.kind, "the provider reported an error", {
     status: complaint.status,
     quote: complaint.message,
     about,
-    retryAfterMs: verdict.kind === "rate-limit" ? retryAfterOf(complaint.message) : undefined,
+    requestId: textField(about, "request_id"),
+    retryAfterMs: waitOf(verdict, complaint, about),
     retryable: verdict.retryable,
   });
+}
+
+function waitOf({ kind }: Verdict, { message }: Complaint, about: unknown): number | undefined {
+  return retryInfoMs(about) ?? (kind === "rate-limit" ? retryAfterOf(message) : undefined);
 }
 
 /** The provider's id of a request, for its support. */
@@ -46,11 +50,13 @@ const BAD_KEY =
   /(?:invalid|incorrect|expired|missing).{0,6}api.?key|api.?key.{0,12}(?:not valid|invalid|incorrect|expired)|authentication/i;
 const NO_CREDIT = /insufficient.?(?:quota|balance|credit|funds)|billing|exceeded your current quota|payment/i;
 
-function judge(complaint: Complaint, status: number | undefined): Verdict {
+function judge(complaint: Complaint, status: number | undefined, about: unknown): Verdict {
   const words = `${complaint.code.slice(0, 500)} ${complaint.message.slice(0, 2000)}`;
   const fromStatus = status === undefined ? byWords(words) : byStatus(status);
   if (fromStatus.kind === "rate-limit")
-    return NO_CREDIT.test(words) ? { kind: "rate-limit", retryable: false } : fromStatus;
+    return NO_CREDIT.test(words) && retryInfoMs(about) === undefined
+      ? { kind: "rate-limit", retryable: false }
+      : fromStatus;
   if (status === 401 || status === 408) return fromStatus;
   if (status === 413) return /rate.?limit/i.test(words) ? { kind: "rate-limit" } : { kind: "context-overflow" };
   if (OVERFLOW.test(words)) return { kind: "context-overflow" };
@@ -87,6 +93,9 @@ function byStatus(status: number): Verdict {
   }
 }
 
+const BAD_REQUEST =
+  /invalid.?(?:request|argument|prompt|image|base64|encrypted)|bad.?request|not.?found|unprocessable|unsupported|image_(?:parse|too|file)|empty_image/i;
+
 /** Errors without a status: most come from a backend that failed in mid-reply. */
 function byWords(words: string): Verdict {
   if (/rate.?limit|too many requests|resource.?exhausted|quota/i.test(words)) return { kind: "rate-limit" };
@@ -95,7 +104,6 @@ function byWords(words: string): Verdict {
   if (/time.?d?.?out|deadline/i.test(words)) return { kind: "timeout" };
   if (BAD_KEY.test(words) || /permission.?(?:denied|error)|unauthorized/i.test(words)) return { kind: "auth" };
   if (FILTERED.test(words)) return { kind: "content-filter" };
-  if (/invalid.?(?:request|argument)|bad.?request|not.?found|unprocessable/i.test(words))
-    return { kind: "invalid-request" };
+  if (BAD_REQUEST.test(words)) return { kind: "invalid-request" };
   return { kind: "server" };
 }

@@ -1,7 +1,10 @@
 import type { ModelErrorDetails, ModelErrorKind } from "../../domain/errors.js";
 
 /** What a failure knows beside its text; `quote` is foreign text, `about` foreign JSON, both still with any secrets in them. */
-export type FailureDetails = Pick<ModelErrorDetails, "status" | "retryAfterMs" | "requestId" | "retryable"> & {
+export type FailureDetails = Pick<
+  ModelErrorDetails,
+  "status" | "retryAfterMs" | "requestId" | "retryable" | "cause"
+> & {
   readonly quote?: string | undefined;
   readonly about?: unknown;
 };

@@ -9,7 +9,7 @@ export type ReplyText = {
 };
 
 /** Fields in which servers send reasoning; where several carry the same text, only the first counts. */
-const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_text"];
+export const REASONING_FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 /** Reads `content` as text or as a list of parts, and reasoning from the field or the parts it comes in. */
 export function replyText(source: unknown): ReplyText {

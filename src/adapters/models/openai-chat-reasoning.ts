@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
 import type { ProviderData } from "../../domain/message.js";
 import type { ReasoningDelta } from "../../domain/stream-chunk.js";
+import { REASONING_FIELDS } from "./openai-chat-content.js";
 import { fieldOf, listField, textField } from "./wire-json.js";
 
 /** The field that goes without saying. */
@@ -60,9 +61,11 @@ function joined(last: JsonObject, entry: JsonObject): JsonObject {
 export function reasoningFields(
   text: string,
   data: readonly unknown[],
-  demanded: boolean,
+  { demanded }: { readonly demanded: boolean },
 ): Readonly<Record<string, unknown>> {
-  const field = data.map((one) => textField(one, "field")).find((name) => name !== undefined) ?? REASONING_FIELD;
+  // A stored name is not trusted: it must not replace another field of the message.
+  const names = data.map((one) => textField(one, "field") ?? "");
+  const field = names.find((name) => REASONING_FIELDS.includes(name)) ?? REASONING_FIELD;
   const details = data.flatMap((one) => fieldOf(one, "details") ?? []);
   return {
     ...(text === "" && !demanded ? undefined : { [field]: text }),

@@ -1,9 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { JsonObject } from "../../domain/json.js";
 import type { ReasoningEffort, ToolChoice } from "../../domain/model.js";
-import type { ToolDef } from "../../domain/tool.js";
 import type { ChatRequest } from "../../ports/model.js";
-import { type EncodingContext, encodeMessages, type WireObject } from "./openai-chat-messages.js";
+import { type ChatTranscriptContext, toProviderTranscript } from "./openai-chat-transcript.js";
+import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
+import type { WireObject } from "./openai-parts.js";
 import type { WireNames } from "./wire-names.js";
+import { healedSchema, isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -17,11 +19,13 @@ export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.fr
 });
 
 /** What the body of a request depends on beside the request. */
-export type BodyContext = EncodingContext & {
+export type BodyContext = ChatTranscriptContext & {
   readonly model: string;
   readonly efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
   readonly streamUsage: boolean;
+  readonly cacheKey?: string | undefined;
+  readonly cache?: CacheLifetime | undefined;
 };
 
 /** The wire's request; fields that are undefined are not sent. `providerOptions` come last and replace what stands. */
@@ -30,7 +34,7 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
   const effort = options.reasoningEffort;
   return {
     model: options.model ?? context.model,
-    messages: encodeMessages(request.messages, context),
+    messages: withBreakpoints(toProviderTranscript(request.messages, context), context.cache),
     stream,
     stream_options: stream && context.streamUsage ? { include_usage: true } : undefined,
     ...toolFields(request, context.names),
@@ -42,13 +46,9 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
     reasoning_effort: effort === undefined ? undefined : context.efforts[effort],
     service_tier: options.serviceTier,
     response_format: options.responseSchema === undefined ? undefined : responseFormat(options.responseSchema),
+    prompt_cache_key: context.cacheKey,
     ...options.providerOptions,
   };
-}
-
-/** The tools in the order in which they are sent; one whose schema cannot describe an object is left out. */
-export function sendableTools(tools: readonly ToolDef[]): readonly ToolDef[] {
-  return tools.filter(({ inputSchema }) => objectSchema(inputSchema) !== undefined);
 }
 
 function toolFields(request: ChatRequest, names: WireNames): WireObject {
@@ -61,42 +61,22 @@ function toolFields(request: ChatRequest, names: WireNames): WireObject {
       function: {
         name: names.toWire(tool.name),
         description: tool.description,
-        parameters: objectSchema(tool.inputSchema),
+        parameters: tool.inputSchema,
       },
     })),
-    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, names),
+    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, tools, names),
     parallel_tool_calls: parallelToolCalls,
   };
 }
 
-function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
-  return typeof choice === "string" ? choice : { type: "function", function: { name: names.toWire(choice.tool) } };
+/** A forced tool that is not sent cannot be called: providers refuse the whole request for it. */
+function encodeChoice(choice: ToolChoice, tools: readonly SendableTool[], names: WireNames): unknown {
+  if (typeof choice === "string") return choice;
+  const isSent = tools.some(({ name }) => name === choice.tool);
+  return isSent ? { type: "function", function: { name: names.toWire(choice.tool) } } : undefined;
 }
 
-/** A schema providers take for the parameters of a function: its type is "object", and it lists its properties. */
-function objectSchema(schema: unknown): JsonObject | undefined {
-  if (!isJsonObject(schema)) return { type: "object", properties: {} };
-  const type = schema["type"];
-  const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
-  if (!isObject) return undefined;
-  const known = type === "object" && Object.hasOwn(schema, "properties");
-  return known ? schema : { properties: {}, ...schema, type: "object" };
-}
-
-function responseFormat(schema: JsonObject): WireObject {
+function responseFormat(responseSchema: JsonObject): WireObject {
+  const schema = healedSchema(responseSchema);
   return { type: "json_schema", json_schema: { name: "response", schema, strict: isStrict(schema) } };
-}
-
-/** True where providers can enforce a schema to the letter: every object is closed and requires all its properties. */
-function isStrict(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isJsonObject(schema)) return true;
-  const properties = schema["properties"];
-  if (isJsonObject(properties)) {
-    const required = schema["required"];
-    const all = Array.isArray(required) && Object.keys(properties).every((key) => required.includes(key));
-    if (schema["additionalProperties"] !== false || !all) return false;
-    if (!Object.values(properties).every(isStrict)) return false;
-  }
-  return Object.entries(schema).every(([key, value]) => key === "properties" || isStrict(value));
 }

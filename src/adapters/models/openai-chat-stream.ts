@@ -1,29 +1,26 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
+import type { ReplyDecoder } from "./call-model.js";
 import { streamFailure } from "./http-errors.js";
+import { JsonEvents } from "./json-events.js";
 import { ModelFailure } from "./model-failure.js";
 import { ToolCallReader } from "./openai-chat-calls.js";
 import { replyText } from "./openai-chat-content.js";
 import { failureOf, finishReasonOf } from "./openai-chat-finish.js";
 import { ReasoningReader } from "./openai-chat-reasoning.js";
-import { chatUsage } from "./openai-chat-usage.js";
-import { complaintInStream, complaintOf, plainText } from "./provider-complaint.js";
-import type { BodySink } from "./reply-body.js";
-import { decodeJson, fieldOf, listField, objectField, textField } from "./wire-json.js";
-
-/** Lines and events that are no JSON before a reply is given up: each costs more than one that is. */
-const MAX_NOISE = 10_000;
+import { openAiUsage } from "./openai-usage.js";
+import { complaintInStream, complaintOf } from "./provider-complaint.js";
+import { fieldOf, listField, objectField, textField } from "./wire-json.js";
 
 /**
  * Turns a chat-completions body, streamed or whole, into chunks. Each chunk is handed on as soon as it is read; `finish` comes once, from
  * `end`, since text and usage may trail the wire's own finish reason. Throws `ModelFailure`.
  */
-export class ChatDecoder implements BodySink {
-  /** The wire's end marker was read: nothing more counts. */
-  done = false;
+export class ChatDecoder implements ReplyDecoder {
   /** The model the server says has answered. */
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
+  readonly #events: JsonEvents;
   readonly #calls = new ToolCallReader();
   readonly #reasoning = new ReasoningReader();
   #choice: unknown;
@@ -33,48 +30,41 @@ export class ChatDecoder implements BodySink {
   #hasCalls = false;
   #isRefusal = false;
   #usage = "";
-  /** What was skipped because it is no part of the protocol; quoted when the reply turns out to be incomplete. */
-  #noise = "";
-  #skipped = 0;
-  #isEnding = false;
 
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
+    this.#events = new JsonEvents({
+      take: (value, isErrorEvent) => this.take(value, isErrorEvent),
+      isWhole: () => this.finished,
+    });
   }
 
-  /** True when the reply is whole, even if the connection should break now. */
+  get done(): boolean {
+    return this.#events.done;
+  }
+
   get finished(): boolean {
     return this.done || this.#isWhole || this.#finish !== undefined;
   }
 
-  readonly onData = (data: string, event: string | undefined): void => {
-    const text = data.trim();
-    // A payload that begins with a colon is a comment that a proxy wrapped.
-    if (this.done || text === "" || text.startsWith(":")) return;
-    if (text.startsWith("[DONE]")) {
-      this.done = true;
-      return;
-    }
-    const value = this.#decode(text);
-    if (value !== undefined) this.#take(value, event === "error");
-    else this.#unreadable(text, event === "error");
-  };
-
-  readonly onStray = (line: string): void => this.onData(line, undefined);
-
-  readonly onDocument = (value: unknown, text: string): void => {
-    if (value !== undefined) this.#take(value, false);
-    else this.#noise = plainText(text);
-  };
-
-  /** What is read from now on may be cut short, because the body is over. */
-  ending(): void {
-    this.#isEnding = true;
+  get onData(): JsonEvents["onData"] {
+    return this.#events.onData;
   }
 
-  /** Emits the finish, or fails where the body ended before the reply did. */
+  get onStray(): JsonEvents["onStray"] {
+    return this.#events.onStray;
+  }
+
+  get onDocument(): JsonEvents["onDocument"] {
+    return this.#events.onDocument;
+  }
+
+  ending(): void {
+    this.#events.ending();
+  }
+
   end(): void {
-    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#incomplete();
+    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#events.incomplete();
     const details = this.#reasoning.end();
     if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");
@@ -82,61 +72,8 @@ export class ChatDecoder implements BodySink {
     this.#emit({ type: "finish", reason: isRefusal ? "refusal" : reason, rawReason: this.#finish });
   }
 
-  #incomplete(): ModelFailure {
-    const quote = this.#noise === "" ? undefined : this.#noise;
-    return new ModelFailure("response-parse", "the body ended before the reply was finished", {
-      quote,
-      retryable: true,
-    });
-  }
-
-  #unreadable(text: string, isErrorEvent: boolean): void {
-    if (isErrorEvent) throw streamFailure({ message: text, code: "", status: undefined }, text);
-    // Where blank lines got lost, several documents arrive as the lines of one event.
-    const lines = text.split("\n");
-    const rest = lines.length > 1 ? lines.filter((line) => !this.#takeLine(line)).join(" ") : text;
-    if (!this.finished) this.#refuse(rest);
-  }
-
-  #takeLine(line: string): boolean {
-    const value = this.#decode(line);
-    if (value !== undefined) this.#take(value, false);
-    return value !== undefined;
-  }
-
-  /** The value of JSON text; undefined for noise, of which a stream may hold only so much. */
-  #decode(text: string): unknown {
-    if (this.#skipped > MAX_NOISE) return undefined;
-    const value = decodeJson(text);
-    if (value === undefined) this.#skipped += 1;
-    if (this.#skipped <= MAX_NOISE || this.finished) return value;
-    throw new ModelFailure("response-parse", "too much of the stream is no part of a reply", { quote: text });
-  }
-
-  /** Noise is skipped; half an event is not, since a part of the reply is lost with it. An error glued to it counts. */
-  #refuse(text: string): void {
-    if (text.startsWith("[DONE]")) {
-      this.done = true;
-      return;
-    }
-    const glued = text.slice(Math.max(0, text.search(/\{\s*"error"\s*:/)));
-    const complaint = glued === text ? undefined : complaintOf(decodeJson(glued));
-    if (complaint !== undefined) throw streamFailure(complaint, glued);
-    this.#noise = glued;
-    if (!text.startsWith("{")) return;
-    if (this.#isEnding) throw this.#incomplete();
-    throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
-  }
-
-  #take(value: unknown, isErrorEvent: boolean): void {
-    if (Array.isArray(value)) for (const item of value) this.#take(item, isErrorEvent);
-    else if (value === "[DONE]") this.done = true;
-    else if (isJsonObject(value)) this.#takeObject(value, isErrorEvent);
-    else if (isErrorEvent) throw streamFailure({ message: String(value), code: "", status: undefined }, value);
-    else this.#noise = String(value);
-  }
-
-  #takeObject(value: JsonObject, isErrorEvent: boolean): void {
+  /** Takes one chunk of the wire, or a whole completion. */
+  take(value: JsonObject, isErrorEvent = false): void {
     this.model ??= textField(value, "model");
     const choice = this.#ownChoice(value);
     if (choice !== undefined) this.#takeChoice(choice);
@@ -198,7 +135,7 @@ export class ChatDecoder implements BodySink {
   }
 
   #takeUsage(value: unknown): void {
-    const usage = isJsonObject(value) ? chatUsage(value) : undefined;
+    const usage = isJsonObject(value) ? openAiUsage(value) : undefined;
     if (usage === undefined) return;
     const text = JSON.stringify(usage);
     // Some servers repeat the same numbers in every event.

@@ -3,49 +3,49 @@ import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callModel, type CallLimits, type ModelCall, prepared } from "./call-model.js";
-import { type BodyContext, CHAT_EFFORTS, chatBody, sendableTools } from "./openai-chat-request.js";
+import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { callModel, type ModelCall } from "./call-model.js";
+import { prepared } from "./prepared.js";
+import type { PromptCacheOptions } from "./openai-cache.js";
+import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
+import { withoutRefusedMedia } from "./refused-media.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
 
 export type { ApiKey } from "./endpoint.js";
-export type { CallLimits } from "./call-model.js";
+export type { CallLimits } from "./call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
 export { CHAT_EFFORTS } from "./openai-chat-request.js";
 
 /** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
-export type OpenAiChatOptions = Partial<CallLimits> & {
-  readonly model: string;
-  /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
-  readonly baseUrl?: string | undefined;
-  /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
-  readonly apiKey?: ApiKey | undefined;
-  /** Added to every request; they replace the adapter's own headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
-  readonly provider?: string | undefined;
-  /** Tokens; only reported by `describe`. */
-  readonly contextWindow?: number | undefined;
-  /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
-  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
-  /**
-   * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
-   * it, or never for servers that refuse it.
-   */
-  readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
-  /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
-  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
-  /** Default true: a streamed reply is asked to end with its usage. */
-  readonly streamUsage?: boolean | undefined;
-};
-
-const DEFAULT_LIMITS: CallLimits = Object.freeze({
-  timeoutMs: 300_000,
-  idleTimeoutMs: 300_000,
-  maxLineBytes: 16 * 1024 * 1024,
-  maxBodyBytes: 256 * 1024 * 1024,
-});
+export type OpenAiChatOptions = Partial<CallLimits> &
+  PromptCacheOptions & {
+    readonly model: string;
+    /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
+    readonly baseUrl?: string | undefined;
+    /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
+    readonly apiKey?: ApiKey | undefined;
+    /** Added to every request; they replace the adapter's own headers. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly fetch?: typeof globalThis.fetch | undefined;
+    /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
+    readonly provider?: string | undefined;
+    /** Tokens; only reported by `describe`. */
+    readonly contextWindow?: number | undefined;
+    /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
+    readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
+    /**
+     * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
+     * it, or never for servers that refuse it.
+     */
+    readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
+    /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
+    readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
+    /** Default true: a streamed reply is asked to end with its usage. */
+    readonly streamUsage?: boolean | undefined;
+  };
 
 const OPTION_NAMES = [
   "model",
@@ -59,16 +59,18 @@ const OPTION_NAMES = [
   "echoReasoning",
   "maxTokensField",
   "streamUsage",
-  "timeoutMs",
-  "idleTimeoutMs",
-  "maxLineBytes",
-  "maxBodyBytes",
+  "promptCacheKey",
+  "cache",
+  ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
+
+type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
  * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
- * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it.
+ * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it. Where the provider refuses an older
+ * picture or file, the request is made once more with a note in its place.
  */
 export class OpenAiChatModel implements ModelPort {
   readonly #options: OpenAiChatOptions;
@@ -88,12 +90,7 @@ export class OpenAiChatModel implements ModelPort {
     this.#endpoint = new Endpoint({ baseUrl, path: "/chat/completions", apiKey, headers, fetch });
     this.#provider = options.provider ?? "openai-chat";
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
-    this.#limits = {
-      timeoutMs: options.timeoutMs ?? DEFAULT_LIMITS.timeoutMs,
-      idleTimeoutMs: options.idleTimeoutMs ?? DEFAULT_LIMITS.idleTimeoutMs,
-      maxLineBytes: options.maxLineBytes ?? DEFAULT_LIMITS.maxLineBytes,
-      maxBodyBytes: options.maxBodyBytes ?? DEFAULT_LIMITS.maxBodyBytes,
-    };
+    this.#limits = callLimits(options);
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
@@ -114,17 +111,21 @@ export class OpenAiChatModel implements ModelPort {
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    try {
+      return await this.#send(request, way);
+    } catch (error) {
+      const healed = withoutRefusedMedia(request, error);
+      if (healed === undefined) throw error;
+      return await this.#send(healed, way);
+    }
   }
 
-  #prepare(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): ModelCall {
+  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
+  }
+
+  #prepare(request: ChatRequest, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: BodyContext = {
@@ -135,6 +136,8 @@ export class OpenAiChatModel implements ModelPort {
       efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,
+      cacheKey: this.#options.promptCacheKey?.(request),
+      cache: this.#options.cache,
     };
     return {
       endpoint: this.#endpoint,

@@ -81,7 +81,9 @@ export function plainText(body: string): string {
 /** The tool among `names` (as sent, in the order sent) that an error names by its place or by its name. */
 export function toolNamedIn(about: unknown, names: readonly string[]): string | undefined {
   const text = (typeof about === "string" ? about : jsonOf(about)).slice(0, 20_000);
-  const place = /\btools(?:\[|\.|\\?"?,\s?)(\d{1,4})/.exec(text)?.[1];
+  const place =
+    /\bfunction_?declarations(?:\[|\.)(\d{1,4})/i.exec(text)?.[1] ??
+    /\btools(?:\[|\.|\\?"?,\s?)(\d{1,4})/.exec(text)?.[1];
   if (place !== undefined && names[Number(place)] !== undefined) return names[Number(place)];
   const quoted = /\b(?:function|tool)s?(?: name)?:? ?\\?['"`]([a-zA-Z0-9_-]{1,64})\\?['"`]/gi;
   for (const [, name] of text.matchAll(quoted)) if (name !== undefined && names.includes(name)) return name;

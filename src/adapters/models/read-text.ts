@@ -6,12 +6,12 @@ import type { RequestWatch } from "./request-watch.js";
  * and when the connection breaks before the watch is settled. The body is cancelled however the reading ends.
  */
 export async function readText(
-  response: Response,
+  { body }: Pick<Response, "body">,
   watch: RequestWatch,
   maxBytes: number,
   onText: (text: string) => void,
 ): Promise<void> {
-  const reader = response.body?.getReader();
+  const reader = body?.getReader();
   if (reader === undefined) return;
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   watch.onStop(cancel);

@@ -31,8 +31,9 @@ export class ReplyBody {
   feed(text: string): void {
     if (this.#form === "events") return this.#sse.feed(text);
     this.#text += text;
-    if (this.#form === "blank") this.#begin();
-    if (this.#form === "json" && /[\r\n]/.test(text)) this.#firstLine();
+    const isFirst = this.#form === "blank";
+    if (isFirst) this.#begin();
+    if (this.#form === "json" && /[\r\n]/.test(isFirst ? this.#text : text)) this.#firstLine();
   }
 
   end(): void {

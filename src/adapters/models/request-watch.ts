@@ -45,12 +45,10 @@ export class RequestWatch {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** From now on silence longer than `ms` is a timeout; `awaited` says what did not come. */
+  /** From now on silence longer than `ms` is a timeout, and no reply is whole; `awaited` says what did not come. */
   expect(ms: number, awaited: string): void {
-    this.#awaited = awaited;
-    this.#patience = ms;
-    this.progress();
-    this.#arm(ms);
+    this.#settled = false;
+    this.#await(ms, awaited);
   }
 
   /** Something that counts was heard. */
@@ -61,7 +59,7 @@ export class RequestWatch {
   /** The reply is whole: from now on silence longer than `ms` ends the reading. */
   settle(ms: number): void {
     this.#settled = true;
-    this.expect(Math.min(ms, this.#patience), "");
+    this.#await(Math.min(ms, this.#patience), "");
   }
 
   /** Runs `stop` once when the request ends early, at once if it already has. */
@@ -73,8 +71,10 @@ export class RequestWatch {
   /** Settles like `work`, or rejects as soon as the request must end, whether `work` heeds the signal or not. */
   guard<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.onStop(() => reject(this.#failure));
-      if (!this.#stopped) work().then(resolve, reject);
+      const stop = (): void => reject(this.#failure);
+      const settled = (): unknown => this.#onStop.delete(stop);
+      this.onStop(stop);
+      if (!this.#stopped) work().then(resolve, reject).finally(settled);
     });
   }
 
@@ -96,6 +96,13 @@ export class RequestWatch {
     for (const stop of this.#onStop) stop();
     this.#onStop.clear();
     this.#controller.abort();
+  }
+
+  #await(ms: number, awaited: string): void {
+    this.#awaited = awaited;
+    this.#patience = ms;
+    this.progress();
+    this.#arm(ms);
   }
 
   #arm(ms: number): void {

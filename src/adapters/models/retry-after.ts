@@ -1,3 +1,5 @@
+import { listField, objectField, textField } from "./wire-json.js";
+
 /** The longest wait a timer can hold. */
 const LONGEST = 2 ** 31 - 1;
 
@@ -22,6 +24,17 @@ function after(value: string | null, now: number): number | undefined {
 function duration(value: string | null, unit: number): number | undefined {
   if (value === null || !/^\d+(?:\.\d+)?s?$/.test(value.trim())) return undefined;
   return Math.min(Math.round(Number.parseFloat(value) * unit), LONGEST);
+}
+
+/** The wait that a `google.rpc.RetryInfo` among the details of an error asks for. */
+export function retryInfoMs(about: unknown): number | undefined {
+  const details = listField(objectField(Array.isArray(about) ? about[0] : about, "error"), "details");
+  for (const detail of details) {
+    if (textField(detail, "@type")?.endsWith("google.rpc.RetryInfo") !== true) continue;
+    const delay = textField(detail, "retryDelay");
+    if (delay?.endsWith("s") === true) return duration(delay, 1000);
+  }
+  return undefined;
 }
 
 const WAIT = /(?:try again|retry) (?:in|after) (?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s)\b/i;

@@ -1,4 +1,7 @@
+import { shortHash } from "./short-hash.js";
+
 const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
+const ALLOWED_AS_WORD = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 
 /**
  * Tool names as a provider accepts them: letters, digits, `_` and `-`, at most 64. A name that fits is sent as it is; any other gets a
@@ -7,13 +10,16 @@ const ALLOWED = /^[a-zA-Z0-9_-]{1,64}$/;
 export class WireNames {
   readonly #wireOf = new Map<string, string>();
   readonly #nameOf = new Map<string, string>();
+  readonly #allowed: RegExp;
 
-  constructor(names: readonly string[]) {
-    const taken = new Set(names.filter((name) => ALLOWED.test(name)));
+  /** With `first: "letter"` no name begins with a digit or `-`. */
+  constructor(names: readonly string[], options: { readonly first?: "any" | "letter" } = {}) {
+    this.#allowed = options.first === "letter" ? ALLOWED_AS_WORD : ALLOWED;
+    const taken = new Set(names.filter((name) => this.#allowed.test(name)));
     for (const name of names) {
       if (taken.has(name)) continue;
-      let wire = accepted(name, 0);
-      for (let salt = 1; taken.has(wire); salt++) wire = accepted(name, salt);
+      let wire = this.#accepted(name, 0);
+      for (let salt = 1; taken.has(wire); salt++) wire = this.#accepted(name, salt);
       taken.add(wire);
       this.#wireOf.set(name, wire);
       this.#nameOf.set(wire, name);
@@ -22,23 +28,17 @@ export class WireNames {
 
   /** The form to send; never empty. */
   toWire(name: string): string {
-    return this.#wireOf.get(name) ?? (ALLOWED.test(name) ? name : accepted(name, 0));
+    return this.#wireOf.get(name) ?? (this.#allowed.test(name) ? name : this.#accepted(name, 0));
   }
 
   /** The tool's own name for what a provider calls it. */
   fromWire(wire: string): string {
     return this.#nameOf.get(wire) ?? wire;
   }
-}
 
-function accepted(name: string, salt: number): string {
-  const readable = name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 50);
-  return `${readable === "" ? "unnamed" : readable}_${hash(name, salt)}`;
-}
-
-/** FNV-1a over UTF-16 units, in hexadecimal. */
-function hash(text: string, salt: number): string {
-  let value = 0x811c9dc5 ^ salt;
-  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return (value >>> 0).toString(16).padStart(8, "0");
+  #accepted(name: string, salt: number): string {
+    const readable = name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 50);
+    const wire = `${readable === "" ? "unnamed" : readable}_${shortHash(name, salt)}`;
+    return this.#allowed.test(wire) ? wire : `_${wire}`;
+  }
 }

@@ -6,14 +6,9 @@ import type { JsonObject, MutableJson } from "../../domain/json.js";
 import type { ToolReturn } from "../../ports/tool-provider.js";
 import { testToolContext } from "../tool-context.js";
 import type { Claim } from "./claim.js";
+import { expectSettled } from "./expect-settled.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
-import {
-  execute,
-  expectSettled,
-  given,
-  type ToolProviderCapability,
-  type ToolProviderFixture,
-} from "./tool-provider-fixture.js";
+import { execute, given, type ToolProviderCapability, type ToolProviderFixture } from "./tool-provider-fixture.js";
 
 /** Names that are found on every plain object. */
 const INHERITED_NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty"];

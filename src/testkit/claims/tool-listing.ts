@@ -2,14 +2,10 @@ import type { ToolDef } from "../../domain/tool.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { ToolProvider } from "../../ports/tool-provider.js";
 import type { Claim } from "./claim.js";
+import { expectSettled } from "./expect-settled.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import {
-  execute,
-  expectSettled,
-  given,
-  type ToolProviderCapability,
-  type ToolProviderFixture,
-} from "./tool-provider-fixture.js";
+import { isJson } from "./is-json.js";
+import { execute, given, type ToolProviderCapability, type ToolProviderFixture } from "./tool-provider-fixture.js";
 
 /** How tools are listed. */
 export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProviderCapability>[] = [
@@ -85,15 +81,4 @@ export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProvider
 
 async function list(provider: ToolProvider): Promise<readonly ToolDef[]> {
   return await provider.listTools({ signal: new AbortController().signal });
-}
-
-/** True for what JSON can hold without loss, fields that are undefined aside. */
-function isJson(value: unknown): boolean {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
-  if (typeof value === "number") return Number.isFinite(value);
-  if (Array.isArray(value)) return value.every(isJson);
-  if (typeof value !== "object") return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
-  return plain && Object.values(value).every((field) => field === undefined || isJson(field));
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { ToolContext, ToolProvider, ToolReturn } from "../../ports/tool-provider.js";
 import { testToolContext } from "../tool-context.js";
 import type { Fixture } from "./claim.js";
-import { ClaimFailure, expectThat } from "./expectations.js";
+import { ClaimFailure } from "./expectations.js";
 
 /** A call to make; each time with an id and a copy of the arguments of its own. */
 export type SampleCall = { readonly name: string; readonly arguments: JsonObject };
@@ -39,19 +39,6 @@ export async function execute(
   const args = copyJson(call.arguments, "arguments") as JsonObject;
   const own = { callId: id, requestedName: call.name, executionId: `turn-1.${callCount}.0` };
   return await provider.execute({ id, name: call.name, arguments: args }, testToolContext({ ...own, ...context }));
-}
-
-/** Fails the claim when `work` has not settled in time; how it settled does not matter. */
-export async function expectSettled(work: Promise<unknown>, ms: number, what: string): Promise<void> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), ms);
-  const settled = work.then(
-    () => true,
-    () => true,
-  );
-  const inTime = await Promise.race([settled, late.promise]);
-  clearTimeout(timer);
-  expectThat(inTime, `${what} within ${ms} ms`);
 }
 
 /** Fails the claim when the fixture lacks what a capability needs. */

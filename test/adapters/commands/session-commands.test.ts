@@ -4,9 +4,18 @@ import {
   type SessionCommandsOptions,
   sessionCommands,
 } from "../../../src/adapters/commands/session-commands.js";
+import { defineHook } from "../../../src/adapters/hooks/define-hook.js";
 import type { CommandOutcome } from "../../../src/domain/command.js";
+import { userMessage } from "../../../src/domain/message.js";
 import { SESSION_KEYS } from "../../../src/domain/session.js";
-import { stopResponse, type TestAgent, testAgent } from "../../../src/testkit/index.js";
+import {
+  RecordingCompressor,
+  stopResponse,
+  type TestAgent,
+  testAgent,
+  toolCallResponse,
+  toolOutcome,
+} from "../../../src/testkit/index.js";
 
 /** An agent with `count` stored sessions `s1`, `s2`... of one turn each; the last is the newest. */
 async function withSessions(count: number, options?: SessionCommandsOptions): Promise<TestAgent> {
@@ -105,6 +114,55 @@ describe("/fork", () => {
   it("fails in words before a session has begun", async () => {
     await using test = await withSessions(0);
     expect(await run(test, "/fork")).toEqual({ type: "failure", reason: "this session has not begun yet" });
+  });
+});
+
+describe("/compact", () => {
+  const summary = (): RecordingCompressor =>
+    new RecordingCompressor([
+      { type: "none" },
+      { type: "none" },
+      (messages) => ({ type: "replace", messages: [userMessage("[summary]")], upTo: messages[1]?.id }),
+    ]);
+
+  it("has the compressors asked, and tells what came of it (C1)", async () => {
+    const compressor = summary();
+    const script = [stopResponse("a long first answer, of many words"), stopResponse("two")];
+    await using test = await testAgent({ script, compressors: [compressor], commands: [sessionCommands()] });
+    await test.agent.runTurn("a long first question, of many words", "s");
+    await test.agent.runTurn("two?", "s");
+    const outcome = await run(test, "/compact", "s");
+    expect(textOf(outcome)).toBe("The model is sent 3 messages in place of 4; all of them stay stored.");
+    expect(sessionChange(outcome)).toBe("s");
+    expect(compressor.records.at(-1)?.reason).toBe("requested");
+    expect(textOf(await run(test, "/compact", "s"))).toBe("Nothing was made smaller.");
+  });
+
+  it("moves its user to the session where the conversation goes on (S5)", async () => {
+    const next = { type: "newThread", newSessionId: "s-2", messagesBefore: 4, messagesAfter: 1 } as const;
+    const compressor = new RecordingCompressor([
+      { type: "none" },
+      { type: "none" },
+      (messages) => ({ ...next, messages: messages.slice(-2) }),
+    ]);
+    const script = [stopResponse("one"), stopResponse("two")];
+    await using test = await testAgent({ script, compressors: [compressor], commands: [sessionCommands()] });
+    await test.agent.runTurn("one?", "s");
+    await test.agent.runTurn("two?", "s");
+    expect(sessionChange(await run(test, "/compact", "s"))).toBe("s-2");
+  });
+
+  it("says why it cannot now, and that there is nothing yet", async () => {
+    const wait = defineHook("wait", { beforeTool: (_stage, context) => context.defer("later") });
+    const script = [toolCallResponse("look", "c1")];
+    const parts = { script, tools: { look: toolOutcome.ok("x") }, hooks: [wait], commands: [sessionCommands()] };
+    await using test = await testAgent(parts);
+    await test.agent.runTurn("go", "s");
+    expect(await run(test, "/compact", "s")).toMatchObject({
+      type: "failure",
+      reason: expect.stringContaining("wait for a decision"),
+    });
+    expect(await run(test, "/compact")).toMatchObject({ type: "failure" });
   });
 });
 

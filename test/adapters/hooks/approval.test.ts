@@ -104,19 +104,72 @@ describe("approval without ask", () => {
         context.decision !== undefined && judged.name === "send" ? context.block("the line is down") : undefined,
       "guard",
     );
-    const hooks = [approval({ tools: ["wipe"] }), approval({ name: "second", hints: { destructive: true } }), guard];
+    const first = approval({ tools: ["wipe"], reason: "first" });
+    const second = approval({ name: "second", hints: { destructive: true }, reason: "second" });
+    const hooks = [first, second, guard];
     await using t = await agentFor(hooks, ["wipe", "send"]);
     const asked = await t.agent.runTurn("go", "s");
-    expect(asked.deferred.map(({ callId, by }) => [callId, by])).toEqual([
-      ["c1", ["approval"]],
-      ["c2", ["second"]],
+    expect(asked.deferred.map(({ callId, reason }) => [callId, reason])).toEqual([
+      ["c1", "first"],
+      ["c2", "second"],
     ]);
     const decisions = ["c1", "c2"].map((callId) => ({ callId, approve: true }) as const);
     const again = await t.agent.resumeTurn("s", { decisions });
     expect(again.toolResults.map(resultText)).toEqual(["the line is down"]);
-    expect(again.deferred.map(({ callId, by }) => [callId, by])).toEqual([["c1", ["approval", "second"]]]);
+    expect(again.deferred.map(({ callId, reason }) => [callId, reason])).toEqual([["c1", "second"]]);
     const result = await t.agent.resumeTurn("s", { decisions: [{ callId: "c1", approve: true }] });
     expect([result.status, ran(t)]).toEqual(["completed", ["wipe"]]);
+  });
+
+  it("lets a hook that joined since judge for itself, and leaves no note of who asked (U5)", async () => {
+    const store = new MemorySessionStore();
+    const sessions = [store];
+    await using before = await agentFor([approval({ tools: ["wipe"] })], ["wipe"], { sessions });
+    await before.agent.runTurn("go", "s");
+    const hooks = [approval({ tools: ["wipe"] }), approval({ name: "second", all: true, reason: "second" })];
+    const runtime = testRuntime({ startAt: before.runtime.now() + 1 });
+    await using after = await testAgent({ script: [stopResponse("done")], tools: ok, hooks, sessions, runtime });
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const asked = await after.agent.resumeTurn("s", { decisions });
+    expect([asked.deferred.map(({ reason }) => reason), ran(after)]).toEqual([["second"], []]);
+    expect((await after.agent.resumeTurn("s", { decisions })).status).toBe("completed");
+    expect(ran(after)).toEqual(["wipe"]);
+    expect(Object.keys((await store.load("s")).metadata)).toEqual(["ennead.usage"]);
+  });
+
+  it("asks again about a call that a hook has changed since somebody decided (U5)", async () => {
+    const grow = hookAt(
+      "beforeTool",
+      ({ call: asked }, context) =>
+        context.next({ call: { ...asked, arguments: { n: Number(asked.arguments["n"]) + 1 } } }),
+      "grow",
+    );
+    const script = [toolCallsResponse(call("wipe", "c1", { n: 1 })), stopResponse("done")];
+    await using t = await testAgent({ script, tools: ok, hooks: [grow, approval({ all: true })] });
+    const shown = await t.agent.runTurn("go", "s");
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const again = await t.agent.resumeTurn("s", { decisions });
+    expect([shown, again].map(({ deferred }) => deferred.map(({ arguments: args }) => args))).toEqual([
+      [{ n: 2 }],
+      [{ n: 3 }],
+    ]);
+    expect(ran(t)).toEqual([]);
+  });
+
+  it("in a chain is not satisfied by a decision for a hook outside it (U5)", async () => {
+    const outside = hookAt(
+      "beforeTool",
+      (_, context) => (context.decision === undefined ? context.defer("outside") : undefined),
+      "outside",
+    );
+    const chain = hookChain("chain", [approval({ all: true, reason: "inside" })]);
+    await using t = await agentFor([outside, chain], ["wipe"]);
+    const first = await t.agent.runTurn("go", "s");
+    const decisions = [{ callId: "c1", approve: true }] as const;
+    const second = await t.agent.resumeTurn("s", { decisions });
+    const last = await t.agent.resumeTurn("s", { decisions });
+    expect([first, second].map(({ deferred }) => deferred[0]?.reason)).toEqual(["outside", "inside"]);
+    expect([last.status, ran(t)]).toEqual(["completed", ["wipe"]]);
   });
 
   it("validates arguments that come with a decision (U1, U5)", async () => {
@@ -211,7 +264,7 @@ describe("which calls need approval", () => {
       await using t = await agentFor(hooks, [asked], { tools });
       expect((await t.agent.runTurn("go")).deferred).toMatchObject([{ callId: "c1", toolName: "wipe" }]);
       await using chained = await agentFor([hookChain("chain", hooks)], [asked], { tools });
-      expect((await chained.agent.runTurn("go")).status).toBe("deferred");
+      expect((await chained.agent.runTurn("go")).deferred).toMatchObject([{ callId: "c1", toolName: "wipe" }]);
     }
   });
 

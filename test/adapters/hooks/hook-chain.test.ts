@@ -5,6 +5,7 @@ import { Defect, ModelError } from "../../../src/domain/errors.js";
 import type { Stage, StageOf, StageOutcome } from "../../../src/domain/stage.js";
 import { errorResult, okResult, type ToolCall } from "../../../src/domain/tool.js";
 import type { OnFailure, PipelineHook } from "../../../src/ports/hook.js";
+import { stopResponse, testAgent, toolCallResponse, toolOutcome } from "../../../src/testkit/index.js";
 import { testStageContext } from "./stage-context.js";
 
 const call: ToolCall = { id: "c1", name: "t", arguments: {} };
@@ -107,6 +108,36 @@ describe("hookChain", () => {
       "afterTool 1",
       "afterTool 0",
     ]);
+  });
+
+  it("defers a call as its hooks had made it until then, and runs what was approved (U5)", async () => {
+    const reroute = defineHook("reroute", {
+      beforeTool: (stage, context) =>
+        context.next({ call: { ...stage.call, name: "wipe", arguments: { at: "home" } } }),
+    });
+    const gate = defineHook("gate", {
+      beforeTool: (_stage, context) => (context.decision === undefined ? context.defer("ask") : undefined),
+    });
+    const script = [toolCallResponse("look", "c1"), stopResponse("done")];
+    const tools = { look: toolOutcome.ok("looked"), wipe: toolOutcome.ok("wiped") };
+    const inner = hookChain("inner", [reroute, gate]);
+    await using t = await testAgent({ script, tools, hooks: [hookChain("outer", [defineHook("idle", {}), inner])] });
+    const { deferred } = await t.agent.runTurn("go", "s");
+    expect(deferred).toMatchObject([{ callId: "c1", toolName: "wipe", arguments: { at: "home" } }]);
+    await t.agent.resumeTurn("s", { decisions: [{ callId: "c1", approve: true }] });
+    expect(t.tools.execRecords).toMatchObject([{ toolName: "wipe", arguments: { at: "home" } }]);
+  });
+
+  it("defers with a patch that is none as it would throw", async () => {
+    const odd = defineHook("odd", {
+      beforeTool: () => ({ kind: "defer", reason: "ask", patch: { call: 1 } }) as never,
+    });
+    await using t = await testAgent({
+      script: [toolCallResponse("look", "c1")],
+      tools: { look: toolOutcome.ok() },
+      hooks: [odd],
+    });
+    await expect(t.agent.runTurn("go")).rejects.toThrow("hook odd failed at beforeTool");
   });
 
   it("unwinds a hook without a matching before, whoever was entered", async () => {

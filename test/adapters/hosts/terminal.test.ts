@@ -29,9 +29,15 @@ type Chat = TestAgent & {
   finish(): Promise<string>;
 };
 
-async function chat(agent: TestAgentOptions, options: Partial<TerminalOptions> = {}): Promise<Chat> {
+async function chat(
+  agent: TestAgentOptions,
+  options: Partial<TerminalOptions> = {},
+  streams: { readonly isTTY?: boolean } = {},
+): Promise<Chat> {
   const test = await testAgent({ commands: [sessionCommands(), terminalCommands()], ...agent });
   const screen = new Screen();
+  Object.assign(screen.input, streams);
+  Object.assign(screen.output, streams);
   let interrupt = (): void => undefined;
   const end = runTerminal({
     agent: test.agent,
@@ -152,6 +158,7 @@ describe("commands in the terminal", () => {
       "/sessions",
       "/resume <session>",
       "/fork [message]",
+      "/compact",
       "/export [name]",
       "/help",
       "/quit",
@@ -178,6 +185,76 @@ describe("commands in the terminal", () => {
     expect(shown).toContain('"session" is missing');
     expect(shown).toContain("a quote is not closed");
     expect(shown).toContain('"surplus" is one argument too many');
+  });
+});
+
+describe("a line typed in a terminal while a turn runs", () => {
+  const typed = async (agent: TestAgentOptions): Promise<Chat> => chat(agent, { sessionId: "s" }, { isTTY: true });
+
+  it("steers it, behind the results of the tools that run (L3)", async () => {
+    const script = [toolCallResponse("look", "c1"), stopResponse("It is red, at night.")];
+    const { screen, finish, tools, agent } = await typed({ script, tools: { look: toolOutcome.held() } });
+    screen.type("what colour?");
+    await tools.started("c1");
+    screen.type("at night, I mean");
+    await screen.see("↪ heard after this step");
+    tools.settle("c1", toolOutcome.ok("red"));
+    await screen.see("— completed");
+    await finish();
+    expect(await stored({ agent }, "s")).toEqual([
+      "user: what colour?",
+      "assistant: ",
+      "tool: red",
+      "user: at night, I mean",
+      "assistant: It is red, at night.",
+    ]);
+  });
+
+  it("is told when the turn is stopped before it was heard (L3)", async () => {
+    const script = [modelStep.hang([{ type: "textDelta", text: "Once upon a " }])];
+    const { screen, finish, agent, interrupt } = await typed({ script });
+    screen.type("tell me a tale");
+    await screen.see("Once upon a ");
+    screen.type("a \u001b[2Jshort one");
+    await screen.see("↪ heard after this step");
+    interrupt();
+    await screen.see("not heard: a short one");
+    await finish();
+    expect(await stored({ agent }, "s")).toEqual(["user: tell me a tale", "assistant (aborted): Once upon a "]);
+  });
+
+  it("waits for the end where it is a command, or empty", async () => {
+    const script = [toolCallResponse("look", "c1"), stopResponse("red")];
+    const { screen, finish, tools, model } = await typed({ script, tools: { look: toolOutcome.held() } });
+    screen.type("what colour?");
+    await tools.started("c1");
+    screen.type("", "/help");
+    await immediate();
+    expect(screen.shown).not.toContain("/quit");
+    tools.settle("c1", toolOutcome.ok("red"));
+    await screen.see("/quit");
+    await finish();
+    expect(screen.shown).not.toContain("↪");
+    expect(model.callCount).toBe(2);
+  });
+
+  it("is a turn of its own where the lines come from a pipe", async () => {
+    const script = [toolCallResponse("look", "c1"), stopResponse("red"), stopResponse("black")];
+    const { screen, finish, tools, agent } = await chat(
+      { script, tools: { look: toolOutcome.held() } },
+      { sessionId: "s" },
+    );
+    screen.type("what colour?");
+    await tools.started("c1");
+    screen.type("and at night?");
+    await immediate();
+    tools.settle("c1", toolOutcome.ok("red"));
+    await finish();
+    expect((await stored({ agent }, "s")).slice(-3)).toEqual([
+      "assistant: red",
+      "user: and at night?",
+      "assistant: black",
+    ]);
   });
 });
 

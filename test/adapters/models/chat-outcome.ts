@@ -4,7 +4,7 @@ import type { ModelResponse } from "../../../src/domain/model.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
 import { StreamAccumulator } from "../../../src/domain/stream.js";
 import type { ToolDef } from "../../../src/domain/tool.js";
-import type { ChatRequest } from "../../../src/ports/model.js";
+import type { ChatRequest, ModelPort } from "../../../src/ports/model.js";
 import { OpenAiChatModel, type OpenAiChatOptions } from "../../../src/adapters/models/openai-chat.js";
 
 /** A user's question, as a request. */
@@ -41,10 +41,19 @@ export type Outcome = {
   readonly partialText?: string;
 };
 
-export async function streamed(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
-  const model = new OpenAiChatModel({ model: "m1", ...options });
+export function streamed(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+  return streamedBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+}
+
+export function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+  return wholeBy(new OpenAiChatModel({ model: "m1", ...options }), asked);
+}
+
+/** What a streamed call of any model comes down to. */
+export async function streamedBy(model: ModelPort, asked = request()): Promise<Outcome> {
   const chunks: StreamChunk[] = [];
   try {
+    if (model.chatStreaming === undefined) throw new Error("the model does not stream");
     const response = await model.chatStreaming(asked, (chunk) => chunks.push(chunk));
     assertSame(response, chunks);
     return describe(response);
@@ -53,9 +62,10 @@ export async function streamed(options: Partial<OpenAiChatOptions>, asked = requ
   }
 }
 
-export async function whole(options: Partial<OpenAiChatOptions>, asked = request()): Promise<Outcome> {
+/** What a call without streaming comes down to. */
+export async function wholeBy(model: ModelPort, asked = request()): Promise<Outcome> {
   try {
-    return describe(await new OpenAiChatModel({ model: "m1", ...options }).chat(asked));
+    return describe(await model.chat(asked));
   } catch (error) {
     return describeError(error);
   }

@@ -132,6 +132,37 @@ describe("a request", () => {
     expect(await strict({ ...closed, required: [] })).toBe(false);
   });
 
+  it("says what the provider shall keep where that is asked for", async () => {
+    const mark = { prompt_cache_breakpoint: { mode: "explicit", ttl: "30m" } };
+    const messages: Message[] = [
+      { role: "system", content: [{ type: "text", text: "be brief" }], ...stamp },
+      user("first"),
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a" },
+          { type: "text", text: "b" },
+        ],
+        ...stamp,
+      },
+    ];
+    const { body } = await sent({ messages }, { cache: "30m", promptCacheKey: ({ sessionId }) => sessionId });
+    expect(body["prompt_cache_key"]).toBe("s1");
+    expect((body["messages"] as { content: unknown }[]).map(({ content }) => content)).toEqual([
+      [{ type: "text", text: "be brief", ...mark }],
+      "first",
+      [
+        { type: "text", text: "a" },
+        { type: "text", text: "b", ...mark },
+      ],
+    ]);
+  });
+
+  it("forces no tool that is not sent", async () => {
+    expect(await body({ toolChoice: { tool: "gone" } })).not.toHaveProperty("tool_choice");
+    expect(await body({ toolChoice: "none" })).toMatchObject({ tool_choice: "none" });
+  });
+
   it("lets provider options replace what stands", async () => {
     expect(
       await body({ temperature: 1, providerOptions: { temperature: 0, top_k: 4, stream_options: null } }),
@@ -206,13 +237,15 @@ describe("messages on the wire", () => {
     ]);
   });
 
-  it("hold images, sound and files, and leave out parts and roles of unknown types", async () => {
+  it("hold images, sound and files, a note for what cannot be sent, and no parts and roles of unknown types", async () => {
     const content = [
       { type: "text", text: "see" },
       { type: "image", source: { url: "https://x.test/a.png" }, mimeType: "image/png" },
       { type: "image", source: { base64: "QQ==" }, mimeType: "image/png" },
       { type: "file", source: { base64: "QQ==" }, mimeType: "audio/mpeg" },
       { type: "file", source: { base64: "QQ==" }, mimeType: "application/pdf", name: "a.pdf" },
+      { type: "image", source: { base64: "QQ==" }, mimeType: "image/tiff" },
+      { type: "file", source: { base64: "no base64!" }, mimeType: "application/pdf", name: "b.pdf" },
       { type: "hologram" },
     ];
     const messages = [
@@ -230,6 +263,8 @@ describe("messages on the wire", () => {
           { type: "image_url", image_url: { url: "data:image/png;base64,QQ==" } },
           { type: "input_audio", input_audio: { data: "QQ==", format: "mp3" } },
           { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,QQ==" } },
+          { type: "text", text: '[An image that cannot be shown: "image/tiff"]' },
+          { type: "text", text: '[A file that cannot be shown: "b.pdf", "application/pdf"]' },
         ],
       },
       { role: "assistant", content: "ok" },
@@ -376,6 +411,11 @@ describe("reasoning on the wire", () => {
     const sentBack = async (fields: object) => (await wire([reply(parts, fields), result("c1")]))[0];
     expect(await sentBack({})).toMatchObject({ tool_calls: [{ id: "c1", extra_content }] });
     expect(JSON.stringify(await sentBack({ provider: "another" }))).not.toContain("SIG");
+  });
+
+  it("goes back empty in place of another provider's where the server demands it", async () => {
+    const foreign = history([thought], { provider: "another" });
+    expect(await echoed(foreign, { echoReasoning: "always" })).toHaveProperty("reasoning_content", "");
   });
 
   it("does not go to another provider than its own, nor where it is a cipher", async () => {

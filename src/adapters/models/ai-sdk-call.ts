@@ -1,0 +1,121 @@
+import { ModelError } from "../../domain/errors.js";
+import type { ModelResponse } from "../../domain/model.js";
+import { StreamAccumulator } from "../../domain/stream.js";
+import type { ChunkListener } from "../../ports/model.js";
+import { AiSdkDecoder } from "./ai-sdk-chunks.js";
+import { aiSdkFailure, headersOf, keysIn } from "./ai-sdk-errors.js";
+import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
+import type { CallLimits } from "./call-limits.js";
+import { ownResponse, withOwnName } from "./own-names.js";
+import { prepared } from "./prepared.js";
+import { RequestWatch } from "./request-watch.js";
+import { toModelError } from "./to-model-error.js";
+import type { WireNames } from "./wire-names.js";
+
+/** What is called of a model, whatever its spec. */
+export type AiSdkPort = {
+  readonly doGenerate: (options: LanguageModelV4CallOptions) => PromiseLike<Reply>;
+  readonly doStream: (options: LanguageModelV4CallOptions) => PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+};
+type Reply = {
+  readonly content: readonly unknown[];
+  readonly usage: unknown;
+  readonly finishReason: unknown;
+  readonly response?: object | undefined;
+};
+
+/** One call of a model of the AI SDK. `toolNames` as sent and in that order. */
+export type AiSdkCall = {
+  readonly port: AiSdkPort;
+  readonly provider: string;
+  readonly limits: Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">;
+  readonly signal: AbortSignal;
+  readonly names: WireNames;
+  readonly toolNames: readonly string[];
+  readonly secrets: readonly string[];
+  readonly stream: boolean;
+  /** Throws where the request cannot be told in the SDK's words. */
+  readonly encode: (signal: AbortSignal) => LanguageModelV4CallOptions;
+  readonly onChunk: ChunkListener;
+};
+
+/**
+ * Makes the call. Rejects with `ModelError` only, promptly after an abort, with what had come as `partial`, whether the model heeds the
+ * signal or not; no listener, timer or stream is left when it settles.
+ */
+export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
+  const watch = new RequestWatch(call.signal);
+  const accumulator = new StreamAccumulator();
+  const decoder = new AiSdkDecoder((chunk) => {
+    const own = withOwnName(chunk, call.names);
+    accumulator.push(own);
+    if (call.stream) call.onChunk(own);
+  });
+  try {
+    watch.check();
+    const options = prepared(call.provider, () => call.encode(watch.signal));
+    watch.expect(call.limits.timeoutMs, "answer");
+    if (call.stream) await readStream(call, options, watch, decoder);
+    else await readWhole(call, options, watch, decoder);
+    return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
+  } catch (error) {
+    throw failureOf(error, call, accumulator);
+  } finally {
+    watch.close();
+  }
+}
+
+async function readWhole(
+  { port }: AiSdkCall,
+  options: LanguageModelV4CallOptions,
+  watch: RequestWatch,
+  decoder: AiSdkDecoder,
+): Promise<void> {
+  const reply = await watch.guard(async () => await port.doGenerate(options));
+  decoder.part({ type: "response-metadata", ...reply.response });
+  reply.content.forEach((part, place) => decoder.content(part, place));
+  decoder.finish(reply, { streamed: false });
+}
+
+async function readStream(
+  { port, limits }: AiSdkCall,
+  options: LanguageModelV4CallOptions,
+  watch: RequestWatch,
+  decoder: AiSdkDecoder,
+): Promise<void> {
+  const { stream } = await watch.guard(async () => {
+    const answer = await port.doStream(options);
+    // A model that does not heed its signal may answer when nobody reads any more.
+    if (watch.stopped) void answer.stream.cancel().catch(() => undefined);
+    return answer;
+  });
+  const reader = stream.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  watch.onStop(cancel);
+  watch.expect(limits.idleTimeoutMs, "piece of the reply");
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      watch.check();
+      if (done) return;
+      if (decoder.part(value)) watch.progress();
+    }
+  } catch (error) {
+    // What the model says of its own end counts less than what ended it.
+    watch.check();
+    throw error;
+  } finally {
+    cancel();
+  }
+}
+
+function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulator): Error {
+  const { provider, names, toolNames } = call;
+  try {
+    const secrets = [...call.secrets, ...keysIn(error)];
+    const about = { provider, names, toolNames, secrets, headers: headersOf(error), soFar: accumulator.partial() };
+    return toModelError(aiSdkFailure(error), about);
+  } catch {
+    return new ModelError("response-parse", "the reply could not be read", { provider });
+  }
+}

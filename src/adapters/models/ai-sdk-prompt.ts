@@ -1,0 +1,150 @@
+import type { Content, ContentSource } from "../../domain/content.js";
+import { isJsonObject } from "../../domain/json.js";
+import type { AssistantMessage, Message, ProviderData, ToolCallPart, ToolMessage } from "../../domain/message.js";
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultOutput,
+  SharedV4FileData,
+  SharedV4ProviderOptions,
+} from "./ai-sdk-types.js";
+import { fileSource, imageType } from "./file-source.js";
+import { legalTranscript } from "./legal-transcript.js";
+import { losslessJson } from "./lossless-json.js";
+import { decodeJson } from "./wire-json.js";
+import type { WireNames } from "./wire-names.js";
+
+/** What the form of a conversation depends on beside its messages. */
+export type AiSdkPromptContext = {
+  readonly names: WireNames;
+  /** Replies stored under another name keep their reasoning and the provider's data to themselves. */
+  readonly provider: string;
+};
+
+/**
+ * Messages as a prompt of the AI SDK (v4) that every provider takes, whatever was stored: calls answered, all results of a reply in one
+ * message right behind it, nothing empty, blank or unknown, instructions only in front (later ones become text of the user). Pure.
+ */
+export function toProviderTranscript(messages: readonly Message[], context: AiSdkPromptContext): LanguageModelV4Prompt {
+  const prompt: LanguageModelV4Prompt = [];
+  let began = false;
+  for (const message of legalTranscript(messages, { emptyText: "keep" })) {
+    if (message.role === "system") {
+      const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+      if (text.trim() === "") continue;
+      if (!began) prompt.push({ role: "system", content: text });
+      else prompt.push({ role: "user", content: [{ type: "text", text: `<system>${text}</system>` }] });
+      continue;
+    }
+    began = true;
+    if (message.role === "user") {
+      const content = userContent(message.content);
+      if (content.length > 0) prompt.push({ role: "user", content });
+    } else if (message.role === "assistant") addReply(prompt, message, context);
+    else addResult(prompt, message, context);
+  }
+  return prompt;
+}
+
+type UserContent = Extract<LanguageModelV4Message, { role: "user" }>["content"];
+type ReplyContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
+
+function userContent(content: readonly Content[]): UserContent {
+  return content.flatMap((part): UserContent => {
+    switch (part.type) {
+      case "text":
+        return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
+      case "image":
+        return fileOf(part.source, part.mimeType, undefined);
+      case "file":
+        return fileOf(part.source, part.mimeType, part.name);
+      default:
+        return [];
+    }
+  });
+}
+
+/** Bytes and addresses that no provider could read are left out. */
+function fileOf(source: ContentSource, declared: string, name: string | undefined): LanguageModelV4FilePart[] {
+  const found = fileSource(source, declared);
+  if (found === undefined) return [];
+  const { url, base64 } = found;
+  const data: SharedV4FileData =
+    url === undefined ? { type: "data", data: base64 } : { type: "url", url: new URL(url) };
+  return [
+    { type: "file", mediaType: imageType(found), data, ...(name === undefined ? undefined : { filename: name }) },
+  ];
+}
+
+function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, context: AiSdkPromptContext): void {
+  const own = message.provider === undefined || message.provider === context.provider;
+  const content: ReplyContent = [];
+  let speaks = false;
+  for (const part of message.parts) {
+    const extras = own ? optionsOf(part.providerData) : undefined;
+    if (part.type === "toolCall") {
+      const name = context.names.toWire(part.name);
+      content.push({
+        type: "tool-call",
+        toolCallId: part.id,
+        toolName: name,
+        input: inputOf(part),
+        ...extras,
+      });
+      speaks = true;
+    } else if (part.type === "text") {
+      if (part.text !== "" || extras !== undefined) content.push({ type: "text", text: part.text, ...extras });
+      speaks ||= part.text.trim() !== "";
+    } else if (part.type === "reasoning" && own && (part.text !== "" || extras !== undefined)) {
+      content.push({ type: "reasoning", text: part.text, ...extras });
+    }
+  }
+  // Reasoning alone, or blanks, are no reply.
+  if (speaks) prompt.push({ role: "assistant", content });
+}
+
+function optionsOf(data: ProviderData | undefined): { readonly providerOptions: SharedV4ProviderOptions } | undefined {
+  const options = providerOptionsOf(data);
+  return options === undefined ? undefined : { providerOptions: options };
+}
+
+/** Data by the name of a provider; undefined where there is none of that form. */
+export function providerOptionsOf(data: unknown): SharedV4ProviderOptions | undefined {
+  if (!isJsonObject(data)) return undefined;
+  const known = Object.entries(data).filter(([, value]) => isJsonObject(value));
+  return known.length === 0 ? undefined : (Object.fromEntries(known) as SharedV4ProviderOptions);
+}
+
+/** Always an object, its numbers with the digits they came with: a session written by an older version may hold anything. */
+function inputOf({ raw, arguments: stored }: ToolCallPart): unknown {
+  const exact = typeof raw === "string" ? losslessJson(raw) : undefined;
+  if (isJsonObject(exact)) return exact;
+  const input: unknown = typeof stored === "string" ? decodeJson(stored) : stored;
+  return isJsonObject(input) ? input : {};
+}
+
+function addResult(prompt: LanguageModelV4Prompt, message: ToolMessage, { names }: AiSdkPromptContext): void {
+  const result = {
+    type: "tool-result",
+    toolCallId: message.toolCallId,
+    toolName: names.toWire(message.toolName),
+    output: outputOf(message),
+  } as const;
+  const last = prompt.at(-1);
+  if (last?.role === "tool") last.content.push(result);
+  else prompt.push({ role: "tool", content: [result] });
+}
+
+function outputOf({ content, structured, isError }: ToolMessage): LanguageModelV4ToolResultOutput {
+  if (content.length === 0 && structured !== undefined) {
+    // A copy: the SDK's type lets the provider change it.
+    const value = structuredClone(structured) as Extract<LanguageModelV4ToolResultOutput, { type: "json" }>["value"];
+    return { type: isError ? "error-json" : "json", value };
+  }
+  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const files = userContent(content).filter((part) => part.type === "file");
+  if (files.length === 0) return { type: isError ? "error-text" : "text", value: text };
+  const told = isError ? `<tool_error>${text}</tool_error>` : text;
+  return { type: "content", value: [...(told === "" ? [] : [{ type: "text" as const, text: told }]), ...files] };
+}

@@ -1,0 +1,136 @@
+import { CompositionError } from "../../domain/errors.js";
+import type { JsonObject } from "../../domain/json.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
+import { callOptions } from "./ai-sdk-request.js";
+import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
+import { toV3 } from "./ai-sdk-v3.js";
+import { callLimits, type CallLimits } from "./call-limits.js";
+import { ModelFailure } from "./model-failure.js";
+import { secretsOfHeaders } from "./secrets.js";
+import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
+
+export { toLanguageModel, type ToLanguageModelOptions } from "./ai-sdk-language-model.js";
+export { AI_SDK_EFFORTS } from "./ai-sdk-request.js";
+export type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
+
+/** A model of the AI SDK, of spec v3 or v4. */
+export type AiSdkLanguageModel = LanguageModelV3 | LanguageModelV4;
+
+/** Which model of the AI SDK is driven, and what it is told beside the request. */
+export type AiSdkOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+  readonly model: AiSdkLanguageModel;
+  /** Asked where a request names another model; without it such a request fails. */
+  readonly modelOf?: ((id: string) => AiSdkLanguageModel) | undefined;
+  /** Default `ai-sdk/` and what the model calls its provider. Replies stored under another name do not get their reasoning back. */
+  readonly provider?: string | undefined;
+  /** Added to every request, where the model's provider has headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** By the name of the provider, as in `{anthropic: {...}}`; a request's own are added field by field. */
+  readonly providerOptions?: JsonObject | undefined;
+  /** Provider options that stand for an effort: the only way to tell a model of spec v3. */
+  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, JsonObject>>> | undefined;
+  /** Tokens; only reported by `describe`. */
+  readonly contextWindow?: number | undefined;
+};
+
+const OPTION_NAMES = [
+  "model",
+  "modelOf",
+  "provider",
+  "headers",
+  "providerOptions",
+  "efforts",
+  "contextWindow",
+  "timeoutMs",
+  "idleTimeoutMs",
+] as const satisfies readonly (keyof AiSdkOptions)[];
+
+/**
+ * Any model of any AI SDK provider; keys, addresses and `fetch` are the provider's. Efforts map to the spec's words (v4): off `none`,
+ * minimal to xhigh by their own names, maximum `max`. Provider metadata of a part goes back with it. Nothing of the AI SDK is loaded.
+ */
+export class AiSdkModel implements ModelPort {
+  readonly #options: AiSdkOptions;
+  readonly #provider: string;
+
+  /** Makes no request. Throws `CompositionError("invalid-config")` for an unknown option, or a model of another spec. */
+  constructor(options: AiSdkOptions) {
+    checkFields("AiSdkModel", options, OPTION_NAMES);
+    if (!isKnown(options.model))
+      throw new CompositionError("invalid-config", "AiSdkModel needs a model of spec v3 or v4");
+    this.#options = options;
+    this.#provider = options.provider ?? `ai-sdk/${options.model.provider}`;
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.#call(request, { stream: false, onChunk: () => undefined });
+  }
+
+  chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    return this.#call(request, { stream: true, onChunk });
+  }
+
+  describe(): ModelDescription {
+    return {
+      provider: this.#provider,
+      model: this.#options.model.modelId,
+      contextWindow: this.#options.contextWindow,
+      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      input: ["text", "image", "file"],
+    };
+  }
+
+  async #call(
+    request: ChatRequest,
+    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
+  ): Promise<ModelResponse> {
+    const { headers, providerOptions, efforts = {} } = this.#options;
+    const tools = sendableTools(request.tools).map(({ name }) => name);
+    const names = new WireNames(tools, { first: "letter" });
+    const port = (): AiSdkLanguageModel => this.#modelFor(request);
+    return await callAiSdk({
+      port: portOf(port),
+      provider: this.#provider,
+      limits: callLimits(this.#options),
+      signal: request.signal,
+      names,
+      toolNames: tools.map((name) => names.toWire(name)),
+      secrets: secretsOfHeaders(headers ?? {}),
+      stream,
+      encode: (signal) =>
+        callOptions(request, { names, provider: this.#provider, signal, headers, providerOptions, efforts }),
+      onChunk,
+    });
+  }
+
+  #modelFor({ options }: ChatRequest): AiSdkLanguageModel {
+    const { model, modelOf } = this.#options;
+    if (options.model === undefined || options.model === model.modelId) return model;
+    if (modelOf === undefined) throw new ModelFailure("request-build", "this adapter has one model, and no modelOf");
+    return modelOf(options.model);
+  }
+}
+
+function isKnown(model: unknown): model is AiSdkLanguageModel {
+  if (typeof model !== "object" || model === null) return false;
+  const version: unknown = Reflect.get(model, "specificationVersion");
+  return version === "v3" || version === "v4";
+}
+
+/** Calls go to the model found when they are made: a failure to find one is a failure of the call. */
+function portOf(find: () => AiSdkLanguageModel): AiSdkPort {
+  return {
+    doGenerate: (options) => {
+      const model = find();
+      return model.specificationVersion === "v3" ? model.doGenerate(toV3(options)) : model.doGenerate(options);
+    },
+    doStream: (options) => {
+      const model = find();
+      return model.specificationVersion === "v3" ? model.doStream(toV3(options)) : model.doStream(options);
+    },
+  };
+}

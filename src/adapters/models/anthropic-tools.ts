@@ -1,0 +1,116 @@
+import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { ToolChoice } from "../../domain/model.js";
+import type { ToolDef } from "../../domain/tool.js";
+import type { ChatRequest } from "../../ports/model.js";
+import type { WireMessage } from "./anthropic-transcript.js";
+import type { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
+
+/** A tool as JSON of the messages wire. */
+export type WireTool = { readonly name: string; readonly description?: string; readonly input_schema: JsonObject };
+
+/** The fields of a request that tell of tools; none where there are no tools and no calls. */
+export type ToolFields = { readonly tools?: readonly WireTool[]; readonly tool_choice?: JsonObject };
+
+/** The tools in the order in which they are sent; of several with one name the first counts. */
+export function offeredTools(tools: readonly ToolDef[]): readonly (ToolDef & { readonly inputSchema: JsonObject })[] {
+  const seen = new Set<string>();
+  return sendableTools(tools).filter(({ name }) => !seen.has(name) && seen.add(name));
+}
+
+/** The tools of a request and which of them must be called. A conversation with calls needs tools, even where none are offered any more. */
+export function toolFields(request: ChatRequest, names: WireNames, messages: readonly WireMessage[]): ToolFields {
+  const offered = offeredTools(request.tools);
+  if (offered.length === 0) {
+    const tools = goneTools(messages);
+    return tools.length === 0 ? {} : { tools, tool_choice: { type: "none" } };
+  }
+  const tools = offered.map(({ name, description, inputSchema }) => ({
+    name: names.toWire(name),
+    ...(isTold(description) ? { description } : undefined),
+    input_schema: withoutUnionOnTop(inputSchema),
+  }));
+  const choice = encodeChoice(request, tools, names);
+  return choice === undefined ? { tools } : { tools, tool_choice: choice };
+}
+
+/** Providers of tools are bound by types, and not everybody's are. */
+function isTold(description: unknown): description is string {
+  return typeof description === "string" && description.trim() !== "";
+}
+
+/** True where the choice leaves the model no answer without a call. */
+export function forcesCall({ tool_choice }: ToolFields): boolean {
+  return tool_choice?.["type"] === "any" || tool_choice?.["type"] === "tool";
+}
+
+function encodeChoice({ options }: ChatRequest, tools: readonly WireTool[], names: WireNames): JsonObject | undefined {
+  const choice = wireChoice(options.toolChoice, tools, names);
+  if (options.parallelToolCalls !== false || choice?.["type"] === "none") return choice;
+  return { type: "auto", ...choice, disable_parallel_tool_use: true };
+}
+
+function wireChoice(
+  choice: ToolChoice | undefined,
+  tools: readonly WireTool[],
+  names: WireNames,
+): JsonObject | undefined {
+  if (choice === undefined || choice === "auto" || choice === "none") return choice && { type: choice };
+  if (choice === "required") return { type: "any" };
+  const name = names.toWire(choice.tool);
+  // A tool that is not sent cannot be asked for: the provider would refuse the request.
+  return tools.some((tool) => tool.name === name) ? { type: "tool", name } : undefined;
+}
+
+/** Stand-ins for the tools that were called earlier. */
+function goneTools(messages: readonly WireMessage[]): readonly WireTool[] {
+  const names = new Set(
+    messages.flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === "tool_use" ? [String(block["name"])] : [])),
+    ),
+  );
+  const description = "No longer available.";
+  return [...names].map((name) => ({ name, description, input_schema: { type: "object", properties: {} } }));
+}
+
+/**
+ * The schema of an object without `oneOf`, `anyOf` and `allOf` on top, which the provider refuses there: their properties are offered
+ * together, and those stay required that every alternative requires. It allows more than the tool does; whoever validates has the whole.
+ */
+function withoutUnionOnTop(schema: JsonObject, depth = 0): JsonObject {
+  const { oneOf, anyOf, allOf, ...rest } = schema;
+  if (oneOf === undefined && anyOf === undefined && allOf === undefined) return schema;
+  const flat = (list: Json | undefined): readonly JsonObject[] =>
+    depth > DEEPEST ? [] : objects(list).map((branch) => withoutUnionOnTop(branch, depth + 1));
+  const every = flat(allOf);
+  const unions = [flat(oneOf), flat(anyOf)];
+  const properties = [...unions.flat(), ...every, rest].map(propertiesOf);
+  const required = [rest, ...every].map(requiredOf).concat(unions.map((branches) => common(branches.map(requiredOf))));
+  const demanded = [...new Set(required.flat())];
+  return {
+    ...rest,
+    type: "object",
+    properties: Object.assign({}, ...properties) as JsonObject,
+    ...(demanded.length === 0 ? undefined : { required: demanded }),
+  };
+}
+
+/** Unions in unions are looked into this deep. */
+const DEEPEST = 32;
+
+function objects(list: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(list) ? (list as readonly Json[]).filter(isJsonObject) : [];
+}
+
+function propertiesOf({ properties }: JsonObject): JsonObject {
+  return isJsonObject(properties) ? properties : {};
+}
+
+function requiredOf({ required }: JsonObject): readonly string[] {
+  return Array.isArray(required) ? (required as readonly Json[]).filter((name) => typeof name === "string") : [];
+}
+
+function common(lists: readonly (readonly string[])[]): readonly string[] {
+  const [first = [], ...others] = lists;
+  return first.filter((name) => others.every((list) => list.includes(name)));
+}

@@ -1,0 +1,194 @@
+import { CompositionError, ModelError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import type { CacheTime } from "./anthropic-cache.js";
+import { anthropicBody, type BodyContext } from "./anthropic-request.js";
+import { AnthropicDecoder } from "./anthropic-stream.js";
+import type { AnthropicEffort } from "./anthropic-thinking.js";
+import { offeredTools } from "./anthropic-tools.js";
+import { callModel, type ModelCall } from "./call-model.js";
+import { prepared } from "./prepared.js";
+import { type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
+import { type ApiKey, Endpoint } from "./endpoint.js";
+import { withoutRefusedMedia } from "./refused-media.js";
+import { encodeJson } from "./wire-json.js";
+import { WireNames } from "./wire-names.js";
+
+export type { AnthropicEffort } from "./anthropic-thinking.js";
+export type { CacheTime } from "./anthropic-cache.js";
+export type { CallLimits } from "./call-limits.js";
+export type { ApiKey } from "./endpoint.js";
+
+/** How to reach a server that speaks the Anthropic messages protocol, and what to ask of it. */
+export type AnthropicOptions = Partial<CallLimits> & {
+  readonly model: string;
+  /** Default `https://api.anthropic.com`; `/v1/messages` is added, or what of it is missing. User and password become basic authentication. */
+  readonly baseUrl?: string | undefined;
+  /** A function is asked before every request, so that keys may expire. */
+  readonly apiKey?: ApiKey | undefined;
+  /** Where the key goes: the header `x-api-key` (default), or `authorization` as a bearer token. */
+  readonly keyAs?: "x-api-key" | "bearer" | undefined;
+  /** Added to every request; they replace the adapter's own headers, `anthropic-version` included. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Default `"anthropic"`. Replies stored under another name do not get their reasoning back. */
+  readonly provider?: string | undefined;
+  /** Tokens; only reported by `describe`. */
+  readonly contextWindow?: number | undefined;
+  /** Tokens of a reply where the request names no limit, since the wire demands one. Default by model: 32,000 for Claude 4 and newer. */
+  readonly maxOutputTokens?: number | undefined;
+  /** How long the provider keeps the beginning of a request for the next one. Default `"5m"`. */
+  readonly cache?: CacheTime | undefined;
+  /** How the model is told to think, where its name does not tell it: by an effort, with a budget of tokens, or not at all. */
+  readonly thinking?: "adaptive" | "budget" | "none" | undefined;
+  /** Whether reasoning comes back as text (default) or only signed, which is faster. */
+  readonly thinkingDisplay?: "summarized" | "omitted" | undefined;
+  /** Fields for efforts where the model's differ from the table in docs/models.md. */
+  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, AnthropicEffort>>> | undefined;
+};
+
+const OPTION_NAMES = [
+  "model",
+  "baseUrl",
+  "apiKey",
+  "keyAs",
+  "headers",
+  "fetch",
+  "provider",
+  "contextWindow",
+  "maxOutputTokens",
+  "cache",
+  "thinking",
+  "thinkingDisplay",
+  "efforts",
+  ...LIMIT_NAMES,
+] as const satisfies readonly (keyof AnthropicOptions)[];
+
+/** The last version of the protocol that takes sampling options. */
+const VERSION = "2023-06-01";
+
+type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
+
+/**
+ * Claude, and any server that speaks its messages protocol. Broken calls come back marked, never dropped. Reasoning goes back signed as
+ * it came; where the provider refuses a piece of it, or an older picture or file, the request is sent once more without, so that no session
+ * is stuck.
+ */
+export class AnthropicModel implements ModelPort {
+  readonly #options: AnthropicOptions;
+  readonly #endpoint: Endpoint;
+  readonly #limits: CallLimits;
+  readonly #provider: string;
+
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  constructor(options: AnthropicOptions) {
+    checkFields("AnthropicModel", options, OPTION_NAMES);
+    if (typeof options.model !== "string" || options.model === "") {
+      throw new CompositionError("invalid-config", "AnthropicModel needs the name of a model");
+    }
+    const { baseUrl = "https://api.anthropic.com", apiKey, headers, fetch } = options;
+    this.#options = options;
+    this.#endpoint = new Endpoint({
+      baseUrl,
+      path: pathBehind(baseUrl),
+      apiKey,
+      keyHeader: options.keyAs === "bearer" ? undefined : "x-api-key",
+      headers: { "anthropic-version": VERSION, ...headers },
+      fetch,
+    });
+    this.#provider = options.provider ?? "anthropic";
+    this.#limits = callLimits(options);
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.#call(request, { stream: false, onChunk: () => undefined });
+  }
+
+  chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    return this.#call(request, { stream: true, onChunk });
+  }
+
+  describe(): ModelDescription {
+    return {
+      provider: this.#provider,
+      model: this.#options.model,
+      contextWindow: this.#options.contextWindow,
+      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      input: ["text", "image", "file"],
+    };
+  }
+
+  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
+    let asked = request;
+    let reasoning = true;
+    // Each refusal takes something out of the request, so that there are few.
+    for (;;) {
+      try {
+        return await this.#send(asked, how, { reasoning });
+      } catch (error) {
+        const healed = withoutRefusedMedia(asked, error);
+        if (reasoning && refusesReasoning(error) && hasReasoning(asked, this.#provider)) reasoning = false;
+        else if (healed === undefined) throw error;
+        else asked = healed;
+      }
+    }
+  }
+
+  async #send(request: ChatRequest, how: How, { reasoning }: { readonly reasoning: boolean }): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, how, reasoning)));
+  }
+
+  #prepare(request: ChatRequest, { stream, onChunk }: How, reasoning: boolean): ModelCall {
+    const options = this.#options;
+    const tools = offeredTools(request.tools).map(({ name }) => name);
+    const names = new WireNames(tools);
+    const context: BodyContext = {
+      names,
+      reasoning,
+      model: options.model,
+      provider: this.#provider,
+      cache: options.cache ?? "5m",
+      display: options.thinkingDisplay ?? "summarized",
+      thinking: options.thinking,
+      efforts: options.efforts ?? {},
+      maxOutputTokens: options.maxOutputTokens,
+    };
+    return {
+      endpoint: this.#endpoint,
+      provider: this.#provider,
+      limits: this.#limits,
+      signal: request.signal,
+      accept: stream ? "text/event-stream" : "application/json",
+      encode: () => encodeJson(anthropicBody(request, stream, context)),
+      decoder: (emit) => new AnthropicDecoder(emit),
+      names,
+      toolNames: tools.map((name) => names.toWire(name)),
+      onChunk,
+    };
+  }
+}
+
+/** What is missing of `/v1/messages`: some name the address with the version, some without. */
+function pathBehind(baseUrl: string): string {
+  const path = baseUrl.replace(/[?#].*$/s, "").replace(/\/+$/, "");
+  return /\/(?:v\d+[a-z0-9]*|messages)$/.test(path) ? "/messages" : "/v1/messages";
+}
+
+/** The provider did not take a signed piece of an earlier reply: it is bound to another conversation, account or model. */
+function refusesReasoning(error: unknown): boolean {
+  return (
+    error instanceof ModelError &&
+    error.kind === "invalid-request" &&
+    /invalid `?signature|thinking`? block|`thinking`|redacted_thinking/i.test(error.message)
+  );
+}
+
+function hasReasoning({ messages }: ChatRequest, provider: string): boolean {
+  return messages.some(
+    (message) =>
+      message.role === "assistant" &&
+      (message.provider === undefined || message.provider === provider) &&
+      message.parts.some(({ type }) => type === "reasoning"),
+  );
+}

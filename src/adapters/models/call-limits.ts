@@ -1,0 +1,27 @@
+/** How long a model call may take, in milliseconds, and how much it may read. */
+export type CallLimits = {
+  /** Until the headers of the answer. */
+  readonly timeoutMs: number;
+  /** Between two pieces of the reply; comments and empty events are no pieces. */
+  readonly idleTimeoutMs: number;
+  readonly maxLineBytes: number;
+  readonly maxBodyBytes: number;
+};
+
+/** The options of an adapter that are limits. */
+export const LIMIT_NAMES = [
+  "timeoutMs",
+  "idleTimeoutMs",
+  "maxLineBytes",
+  "maxBodyBytes",
+] as const satisfies readonly (keyof CallLimits)[];
+
+/** The limits that an adapter's options ask for: five minutes each for an answer and a silence, 16 MiB a line, 256 MiB a body. */
+export function callLimits(options: { readonly [K in keyof CallLimits]?: number | undefined }): CallLimits {
+  return {
+    timeoutMs: options.timeoutMs ?? 300_000,
+    idleTimeoutMs: options.idleTimeoutMs ?? 300_000,
+    maxLineBytes: options.maxLineBytes ?? 16 * 1024 * 1024,
+    maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
+  };
+}

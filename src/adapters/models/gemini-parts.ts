@@ -1,0 +1,75 @@
+import type { Content, ContentSource } from "../../domain/content.js";
+import { isJsonObject, type Json } from "../../domain/json.js";
+import type { ToolMessage } from "../../domain/message.js";
+import { fileSource, imageType } from "./file-source.js";
+import { encodeJson } from "./wire-json.js";
+
+/** A part of a turn as JSON of this wire. */
+export type GeminiPart = { readonly [key: string]: unknown };
+
+/** Content without what is empty or unknown; bytes travel inline, addresses as they are. */
+export function encodeContent(content: readonly Content[]): readonly GeminiPart[] {
+  return content.flatMap((part): readonly GeminiPart[] => {
+    switch (part.type) {
+      case "text":
+        return isBlank(part.text) ? [] : [{ text: part.text }];
+      case "image":
+      case "file":
+        return encodeMedia(part.source, part.mimeType);
+      default:
+        return [];
+    }
+  });
+}
+
+/** True for text that the provider counts as none. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/** Bytes and addresses that the provider could not read are left out. */
+function encodeMedia(source: ContentSource, declared: string): readonly GeminiPart[] {
+  if ("url" in source && source.url.startsWith("gs://"))
+    return [{ fileData: { mimeType: declared, fileUri: source.url } }];
+  const found = fileSource(source, declared);
+  if (found === undefined) return [];
+  const mimeType = imageType(found);
+  const { url, base64 } = found;
+  return [url === undefined ? { inlineData: { mimeType, data: base64 } } : { fileData: { mimeType, fileUri: url } }];
+}
+
+/**
+ * The response to one call, and what must stand behind the responses because older models read no files inside of one. A failure is
+ * told under `error`, anything else under `output`.
+ */
+export function encodeResult(
+  message: ToolMessage,
+  call: { readonly id?: string; readonly name: string },
+  { signed }: { readonly signed: boolean },
+): { readonly response: GeminiPart; readonly attachments: readonly GeminiPart[] } {
+  const media = encodeContent(message.content.filter(({ type }) => type !== "text"));
+  const inside = signed ? media.filter((part) => part["inlineData"] !== undefined) : [];
+  const outside = media.filter((part) => !inside.includes(part));
+  const response = {
+    ...call,
+    response: { [message.isError ? "error" : "output"]: outputOf(message, media.length > 0) },
+    ...(inside.length === 0 ? undefined : { parts: inside }),
+  };
+  const label = { text: `Attachment of the result of ${message.toolName}:` };
+  return { response: { functionResponse: response }, attachments: outside.length === 0 ? [] : [label, ...outside] };
+}
+
+function outputOf(message: ToolMessage, hasMedia: boolean): unknown {
+  const { content, structured } = message;
+  if (content.length === 0 && structured !== undefined) {
+    // A key `$ref` in a response is the provider's own: it points to a file of the response.
+    return refers(structured) ? encodeJson(structured) : structured;
+  }
+  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  return text === "" && hasMedia ? "The result follows as an attachment." : text;
+}
+
+function refers(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(refers);
+  return isJsonObject(value) && Object.entries(value).some(([key, inner]) => key === "$ref" || refers(inner));
+}

@@ -1,0 +1,144 @@
+import { CompositionError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { callModel, type ModelCall } from "./call-model.js";
+import { prepared } from "./prepared.js";
+import { type ApiKey, Endpoint } from "./endpoint.js";
+import { geminiBody } from "./gemini-request.js";
+import { GeminiDecoder } from "./gemini-stream.js";
+import { type GeminiGeneration, type GeminiThinking, generationOf } from "./gemini-thinking.js";
+import { encodeJson } from "./wire-json.js";
+import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
+
+export type { CallLimits } from "./call-limits.js";
+export type { ApiKey } from "./endpoint.js";
+export { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini-thinking.js";
+
+/** How to reach a server that speaks `generateContent`, and which of its models answers. */
+export type GeminiOptions = Partial<CallLimits> & {
+  /** As in `gemini-3-flash-preview`; with a slash in it, a resource name such as `tunedModels/mine`. */
+  readonly model: string;
+  /** Default `https://generativelanguage.googleapis.com/v1beta`. Its query is kept. */
+  readonly baseUrl?: string | undefined;
+  /** Sent as the header `x-goog-api-key`, never in the address. A function is asked before every request, so that keys may expire. */
+  readonly apiKey?: ApiKey | undefined;
+  /** Added to every request; they replace the adapter's own headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Default `"gemini"`. Replies stored under another name do not get their thoughts and signatures back. */
+  readonly provider?: string | undefined;
+  /** Tokens; only reported by `describe`. */
+  readonly contextWindow?: number | undefined;
+  /** Which form of the wire the model speaks, where its name does not tell. */
+  readonly generation?: GeminiGeneration | undefined;
+  /** Thinking for efforts where the model's differs from `geminiEfforts`. */
+  readonly efforts?: Readonly<Partial<Record<ReasoningEffort, GeminiThinking>>> | undefined;
+  /** Whether thoughts come as text; default where an effort other than `off` is asked for. */
+  readonly includeThoughts?: boolean | undefined;
+};
+
+const OPTION_NAMES = [
+  "model",
+  "baseUrl",
+  "apiKey",
+  "headers",
+  "fetch",
+  "provider",
+  "contextWindow",
+  "generation",
+  "efforts",
+  "includeThoughts",
+  ...LIMIT_NAMES,
+] as const satisfies readonly (keyof GeminiOptions)[];
+
+/**
+ * Gemini through `generateContent`. Efforts map to `thinkingLevel` from Gemini 3 on (off and minimal the lowest, low, medium, high; xhigh
+ * and maximum the highest) and to `thinkingBudget` before (0, 512, 2048, 8192, 16384, 24576, the most the model takes). Thought signatures
+ * go back on the part they came with. `parallelToolCalls` has no field on this wire.
+ */
+export class GeminiModel implements ModelPort {
+  readonly #options: GeminiOptions;
+  readonly #limits: CallLimits;
+  readonly #provider: string;
+
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  constructor(options: GeminiOptions) {
+    checkFields("GeminiModel", options, OPTION_NAMES);
+    if (typeof options.model !== "string" || options.model === "") {
+      throw new CompositionError("invalid-config", "GeminiModel needs the name of a model");
+    }
+    this.#options = options;
+    this.#limits = callLimits(options);
+    this.#provider = options.provider ?? "gemini";
+    this.#endpoint(options.model, { stream: false });
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.#call(request, { stream: false, onChunk: () => undefined });
+  }
+
+  chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    return this.#call(request, { stream: true, onChunk });
+  }
+
+  describe(): ModelDescription {
+    return {
+      provider: this.#provider,
+      model: this.#options.model,
+      contextWindow: this.#options.contextWindow,
+      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      input: ["text", "image", "file"],
+    };
+  }
+
+  async #call(
+    request: ChatRequest,
+    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
+  ): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  }
+
+  #prepare(
+    request: ChatRequest,
+    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
+  ): ModelCall {
+    const tools = sendableTools(request.tools).map(({ name }) => name);
+    const names = new WireNames(tools, { first: "letter" });
+    const model = request.options.model ?? this.#options.model;
+    const context = {
+      names,
+      model,
+      provider: this.#provider,
+      generation: this.#options.generation ?? generationOf(model),
+      efforts: this.#options.efforts ?? {},
+      includeThoughts: this.#options.includeThoughts,
+    };
+    return {
+      endpoint: this.#endpoint(model, { stream }),
+      provider: this.#provider,
+      limits: this.#limits,
+      signal: request.signal,
+      accept: stream ? "text/event-stream" : "application/json",
+      encode: () => encodeJson(geminiBody(request, context)),
+      decoder: (emit) => new GeminiDecoder(emit),
+      names,
+      toolNames: tools.map((name) => names.toWire(name)),
+      onChunk,
+    };
+  }
+
+  /** The model's name is a part of the address, and never more than that. */
+  #endpoint(model: string, { stream }: { readonly stream: boolean }): Endpoint {
+    const { baseUrl = "https://generativelanguage.googleapis.com/v1beta", apiKey, headers, fetch } = this.#options;
+    const segments = (model.includes("/") ? model : `models/${model}`).split("/");
+    if (segments.some((segment) => /^\.{0,2}$/.test(segment))) {
+      throw new CompositionError("invalid-config", "the name of the model is none");
+    }
+    const path = `/${segments.map(encodeURIComponent).join("/")}:${stream ? "streamGenerateContent" : "generateContent"}`;
+    const query = stream ? { alt: "sse" } : {};
+    return new Endpoint({ baseUrl, path, query, apiKey, keyHeader: "x-goog-api-key", headers, fetch });
+  }
+}

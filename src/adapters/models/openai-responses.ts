@@ -1,0 +1,157 @@
+import { CompositionError, ModelError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { callModel, type ModelCall } from "./call-model.js";
+import { prepared } from "./prepared.js";
+import { type ApiKey, Endpoint } from "./endpoint.js";
+import type { PromptCacheOptions } from "./openai-cache.js";
+import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
+import { ResponsesDecoder } from "./openai-responses-stream.js";
+import { withoutRefusedMedia } from "./refused-media.js";
+import { encodeJson } from "./wire-json.js";
+import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
+
+export type { ApiKey } from "./endpoint.js";
+export type { CallLimits } from "./call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
+export { RESPONSES_EFFORTS } from "./openai-responses-request.js";
+
+/** How to reach a server that speaks the OpenAI responses protocol. */
+export type OpenAiResponsesOptions = Partial<CallLimits> &
+  PromptCacheOptions & {
+    readonly model: string;
+    /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
+    readonly baseUrl?: string | undefined;
+    /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
+    readonly apiKey?: ApiKey | undefined;
+    /** Added to every request; they replace the adapter's own headers. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly fetch?: typeof globalThis.fetch | undefined;
+    /** Default `"openai-responses"`. Replies stored under another name do not get their reasoning back. */
+    readonly provider?: string | undefined;
+    /** Tokens; only reported by `describe`. */
+    readonly contextWindow?: number | undefined;
+    /** Words for efforts where the model's differ from `RESPONSES_EFFORTS`. */
+    readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
+    /** Asks for a readable summary of the model's reasoning. Default: none, and the reasoning has no text. */
+    readonly reasoningSummary?: "auto" | "concise" | "detailed" | undefined;
+    /** Default true: encrypted reasoning is asked for and sent back. False saves one refused request a call where a model has none. */
+    readonly replayReasoning?: boolean | undefined;
+  };
+
+const OPTION_NAMES = [
+  "model",
+  "baseUrl",
+  "apiKey",
+  "headers",
+  "fetch",
+  "provider",
+  "contextWindow",
+  "efforts",
+  "reasoningSummary",
+  "replayReasoning",
+  "promptCacheKey",
+  "cache",
+  ...LIMIT_NAMES,
+] as const satisfies readonly (keyof OpenAiResponsesOptions)[];
+
+type Way = { readonly stream: boolean; readonly onChunk: ChunkListener; readonly replaysReasoning: boolean };
+
+/**
+ * OpenAI's responses protocol, without anything stored at the provider: every request holds the conversation, and reasoning goes back
+ * encrypted as it came. Efforts map to `reasoning.effort`: off `none`, minimal to xhigh by their own names, maximum `max`. Stop sequences
+ * and seed have no place on this wire and are not sent. An error result goes out as `<tool_error>` text, since the wire has no flag for
+ * it. Where the provider refuses the reasoning of a conversation, or an older picture or file, the request is made once more without.
+ */
+export class OpenAiResponsesModel implements ModelPort {
+  readonly #options: OpenAiResponsesOptions;
+  readonly #endpoint: Endpoint;
+  readonly #limits: CallLimits;
+  readonly #provider: string;
+
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  constructor(options: OpenAiResponsesOptions) {
+    checkFields("OpenAiResponsesModel", options, OPTION_NAMES);
+    if (typeof options.model !== "string" || options.model === "") {
+      throw new CompositionError("invalid-config", "OpenAiResponsesModel needs the name of a model");
+    }
+    const { baseUrl = "https://api.openai.com/v1", apiKey, headers, fetch } = options;
+    this.#options = options;
+    this.#endpoint = new Endpoint({ baseUrl, path: "/responses", apiKey, headers, fetch });
+    this.#provider = options.provider ?? "openai-responses";
+    this.#limits = callLimits(options);
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.#call(request, { stream: false, onChunk: () => undefined });
+  }
+
+  chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    return this.#call(request, { stream: true, onChunk });
+  }
+
+  describe(): ModelDescription {
+    return {
+      provider: this.#provider,
+      model: this.#options.model,
+      contextWindow: this.#options.contextWindow,
+      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      input: ["text", "image", "file"],
+    };
+  }
+
+  async #call(request: ChatRequest, how: Omit<Way, "replaysReasoning">): Promise<ModelResponse> {
+    const replaysReasoning = this.#options.replayReasoning ?? true;
+    try {
+      return await this.#send(request, { ...how, replaysReasoning });
+    } catch (error) {
+      const healed = withoutRefusedMedia(request, error);
+      if (healed !== undefined) return await this.#send(healed, { ...how, replaysReasoning });
+      if (!replaysReasoning || !refusesReasoning(error)) throw error;
+      return await this.#send(request, { ...how, replaysReasoning: false });
+    }
+  }
+
+  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
+  }
+
+  #prepare(request: ChatRequest, { stream, onChunk, replaysReasoning }: Way): ModelCall {
+    const tools = sendableTools(request.tools).map(({ name }) => name);
+    const names = new WireNames(tools);
+    const context: ResponsesBodyContext = {
+      names,
+      replaysReasoning,
+      model: this.#options.model,
+      provider: this.#provider,
+      efforts: { ...RESPONSES_EFFORTS, ...this.#options.efforts },
+      summary: this.#options.reasoningSummary,
+      cacheKey: this.#options.promptCacheKey?.(request),
+      cache: this.#options.cache,
+    };
+    return {
+      endpoint: this.#endpoint,
+      provider: this.#provider,
+      limits: this.#limits,
+      signal: request.signal,
+      accept: stream ? "text/event-stream" : "application/json",
+      encode: () => encodeJson(responsesBody(request, stream, context)),
+      decoder: (emit) => new ResponsesDecoder(emit),
+      names,
+      toolNames: tools.map((name) => names.toWire(name)),
+      onChunk,
+    };
+  }
+}
+
+/**
+ * True for a request refused, before any output, because of the reasoning in it: made by another organization or model, expired, without
+ * what followed it, or of a model that has none. It would be refused for ever, and the conversation with it.
+ */
+function refusesReasoning(error: unknown): boolean {
+  if (!(error instanceof ModelError) || error.kind !== "invalid-request" || error.partial !== undefined) return false;
+  return /encrypted.?content|\bitem\b.{0,20}\brs_|of type .reasoning/i.test(error.message);
+}

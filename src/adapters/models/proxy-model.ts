@@ -1,0 +1,161 @@
+import { CompositionError, ModelError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
+import { safeLabel } from "../../domain/safe-label.js";
+import { StreamAccumulator } from "../../domain/stream.js";
+import type { StreamChunk } from "../../domain/stream-chunk.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { type ApiKey, Endpoint } from "./endpoint.js";
+import { readErrorBody } from "./error-body.js";
+import { httpFailure } from "./http-errors.js";
+import { modelErrorWith } from "./model-error-with.js";
+import type { ModelFailure } from "./model-failure.js";
+import { decodeToldError, type ToldError } from "./proxy-lines.js";
+import { ProxyError, ProxyReply } from "./proxy-reply.js";
+import { encodeProxyRequest } from "./proxy-request.js";
+import { readText } from "./read-text.js";
+import { RequestWatch } from "./request-watch.js";
+import { toModelError } from "./to-model-error.js";
+import { decodeJson, fieldOf } from "./wire-json.js";
+import { WireNames } from "./wire-names.js";
+
+/** Where a proxy is, and what is known of the model behind it. */
+export type ProxyModelOptions = {
+  /** The address that a `proxyHandler` answers. In a browser it may be relative to the page. */
+  readonly proxyUrl: string;
+  /** Sent as a bearer token. A function is asked before every request, so that tokens may expire. */
+  readonly authToken?: ApiKey | undefined;
+  /** Added to every request; they replace the adapter's own headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Reported by `describe`. Default `"proxy"`. Replies bear the names that the server gives them. */
+  readonly provider?: string | undefined;
+  /** Reported by `describe`. Default `"proxy"`. */
+  readonly model?: string | undefined;
+  readonly contextWindow?: number | undefined;
+  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  readonly input?: ModelDescription["input"];
+  /** Until the headers of the answer, in milliseconds. Default 300,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Between two lines of the reply, in milliseconds; blank lines are none. Default 300,000. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Default 16 MiB. */
+  readonly maxLineBytes?: number | undefined;
+  /** Default 256 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+};
+
+const OPTION_NAMES = [
+  "proxyUrl",
+  "authToken",
+  "headers",
+  "fetch",
+  "provider",
+  "model",
+  "contextWindow",
+  "efforts",
+  "input",
+  "timeoutMs",
+  "idleTimeoutMs",
+  "maxLineBytes",
+  "maxBodyBytes",
+] as const satisfies readonly (keyof ProxyModelOptions)[];
+
+/** How long the connection may stay open after the last line: a client that hangs up first cannot use it again. */
+const DRAIN_MS = 100;
+
+/**
+ * A model whose keys another server holds: the same response, chunks and errors as that server's model gives, for browsers too. A reply
+ * that is cut off is `ModelError("transport")` with what came as `partial`; an abort cancels the call on the server. Throws
+ * `CompositionError("invalid-config")` for an address that is none or an unknown option.
+ */
+export function proxyModel(options: ProxyModelOptions): ModelPort {
+  checkFields("proxyModel", options, OPTION_NAMES);
+  const { authToken: apiKey, headers, fetch, provider = "proxy", model = "proxy" } = options;
+  const endpoint = new Endpoint({ baseUrl: absolute(options.proxyUrl), path: "", apiKey, headers, fetch });
+  const { contextWindow, efforts, input } = options;
+  const description: ModelDescription = { provider, model, contextWindow, efforts, input };
+  const context = { endpoint, provider, options };
+  return {
+    chat: (request) => callProxy(request, undefined, context),
+    chatStreaming: (request, onChunk) => callProxy(request, onChunk, context),
+    describe: () => description,
+  };
+}
+
+type Context = { readonly endpoint: Endpoint; readonly provider: string; readonly options: ProxyModelOptions };
+
+async function callProxy(
+  request: ChatRequest,
+  onChunk: ChunkListener | undefined,
+  { endpoint, provider, options }: Context,
+): Promise<ModelResponse> {
+  const { timeoutMs = 300_000, idleTimeoutMs = 300_000, maxBodyBytes = 256 * 1024 * 1024 } = options;
+  const watch = new RequestWatch(request.signal);
+  const accumulator = new StreamAccumulator();
+  let secrets: readonly string[] = [];
+  let headers: Headers | undefined;
+  try {
+    watch.check();
+    const body = encoded(request, onChunk !== undefined, provider);
+    watch.expect(timeoutMs, "answer");
+    const response = await endpoint.post(body, "text/x-ennead-model", watch, (found) => {
+      secrets = found;
+    });
+    headers = response.headers;
+    if (!response.ok) throw await refusal(response, watch);
+    const take = (chunk: StreamChunk): void => {
+      accumulator.push(chunk);
+      onChunk?.(chunk);
+    };
+    const reply = new ProxyReply(take, accumulator, options.maxLineBytes ?? 16 * 1024 * 1024);
+    watch.expect(idleTimeoutMs, "line of the reply");
+    await readText(response, watch, maxBodyBytes, (text) => {
+      if (reply.done) return;
+      if (reply.feed(text)) watch.progress();
+      if (reply.done) watch.settle(DRAIN_MS);
+    });
+    return reply.response();
+  } catch (error) {
+    const soFar = accumulator.partial();
+    const failure = toModelError(error, { provider, names: new WireNames([]), toolNames: [], secrets, headers, soFar });
+    throw error instanceof ProxyError && failure instanceof ModelError ? withTold(failure, error.told) : failure;
+  } finally {
+    watch.close();
+  }
+}
+
+function encoded(request: ChatRequest, stream: boolean, provider: string): string {
+  try {
+    return encodeProxyRequest(request, stream);
+  } catch (error) {
+    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
+  }
+}
+
+/** A refusal of the proxy's own, or of whatever stands before it. */
+async function refusal(response: Response, watch: RequestWatch): Promise<ModelFailure> {
+  const body = await readErrorBody(response, watch);
+  const told = decodeToldError(fieldOf(decodeJson(body), "error"));
+  if (told === undefined) return httpFailure(response.status, response.headers, body, Date.now());
+  return new ProxyError({ ...told, status: response.status });
+}
+
+/** What the server knows of its own failure beside what this side has seen. */
+function withTold(failure: ModelError, { provider, toolName, usage }: ToldError): ModelError {
+  return modelErrorWith(failure, {
+    provider: provider === undefined ? failure.provider : safeLabel(provider),
+    toolName: toolName === undefined ? undefined : safeLabel(toolName),
+    usage: usage ?? failure.usage,
+    cause: undefined,
+  });
+}
+
+/** The address in full: only a page has something to which a relative one belongs. */
+function absolute(url: string): string {
+  const location: unknown = Reflect.get(globalThis, "location");
+  const page: unknown = typeof location === "object" && location !== null ? Reflect.get(location, "href") : undefined;
+  const base = typeof page === "string" && URL.canParse(page) ? page : undefined;
+  if (!URL.canParse(url, base)) throw new CompositionError("invalid-config", "proxyUrl is not a URL");
+  return new URL(url, base).href;
+}

@@ -1,0 +1,139 @@
+import { CompositionError, Defect, ModelError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
+import type { ReasoningEffort, ModelResponse } from "../../domain/model.js";
+import { StreamAccumulator } from "../../domain/stream.js";
+import type { StreamChunk } from "../../domain/stream-chunk.js";
+import type { Awaitable } from "../../ports/awaitable.js";
+import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { callLimits, type CallLimits } from "./call-limits.js";
+import type { ChatCompletionChunk } from "./openai-chat-wire.js";
+import { ownResponse, withOwnName } from "./own-names.js";
+import { prepared } from "./prepared.js";
+import { RawChunks } from "./raw-chunks.js";
+import { abandon, eachOf } from "./raw-iteration.js";
+import { RequestWatch } from "./request-watch.js";
+import { thrownFailure } from "./thrown-failure.js";
+import { toModelError } from "./to-model-error.js";
+import { WireNames } from "./wire-names.js";
+import { sendableTools } from "./wire-schema.js";
+
+export { chatCompletionBody, type ChatCompletionBodyOptions } from "./openai-chat-body.js";
+export type {
+  ChatCompletionCall,
+  ChatCompletionChoice,
+  ChatCompletionChunk,
+  ChatCompletionDelta,
+  ChatCompletionUsage,
+} from "./openai-chat-wire.js";
+
+/** What a stream of the application yields: chunks as chat-completions servers send them, or Ennead's own, in any mixture. */
+export type RawChunk = ChatCompletionChunk | StreamChunk;
+
+/** Makes one model call by whatever means; `signal` is aborted when nobody wants the rest any more. */
+export type RawStream = (request: ChatRequest, signal: AbortSignal) => Awaitable<AsyncIterable<RawChunk>>;
+
+/** What a model says of itself, and how long its stream may be silent (milliseconds; five minutes each by default). */
+export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+  readonly model: string;
+  /** Default `"raw-stream"`. Replies stored under another name do not get their reasoning back. */
+  readonly provider?: string | undefined;
+  readonly contextWindow?: number | undefined;
+  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  readonly input?: ModelDescription["input"];
+};
+
+const OPTION_NAMES = [
+  "model",
+  "provider",
+  "contextWindow",
+  "efforts",
+  "input",
+  "timeoutMs",
+  "idleTimeoutMs",
+] as const satisfies readonly (keyof RawStreamOptions)[];
+
+/** Silence after which a reply that has its finish counts as over although its stream does not end. */
+const SETTLE_MS = 5_000;
+
+/**
+ * A model whose address, keys and transport the application owns: it gives the function that makes a call, and gets a port that keeps
+ * all promises of one. The stream may ignore the abort, throw anything at any time, end too early or never: the call settles, as a whole
+ * reply or with `ModelError`, and the stream is told to close without being waited for. Tools that went out under another name
+ * (`chatCompletionBody`) come back under their own.
+ */
+export function streamModel(stream: RawStream, options: RawStreamOptions): ModelPort {
+  return new StreamModel(stream, options);
+}
+
+class StreamModel implements ModelPort {
+  readonly #stream: RawStream;
+  readonly #options: RawStreamOptions;
+  readonly #provider: string;
+
+  constructor(stream: RawStream, options: RawStreamOptions) {
+    checkFields("streamModel", options, OPTION_NAMES);
+    if (typeof stream !== "function" || typeof options.model !== "string" || options.model === "") {
+      throw new CompositionError("invalid-config", "streamModel needs a function and the name of a model");
+    }
+    this.#stream = stream;
+    this.#options = options;
+    this.#provider = options.provider ?? "raw-stream";
+  }
+
+  chat(request: ChatRequest): Promise<ModelResponse> {
+    return this.chatStreaming(request, () => undefined);
+  }
+
+  async chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
+    const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
+    const names = new WireNames(tools);
+    const accumulator = new StreamAccumulator();
+    const watch = new RequestWatch(request.signal);
+    const chunks = new RawChunks((chunk) => {
+      const own = withOwnName(chunk, names);
+      watch.progress();
+      accumulator.push(own);
+      onChunk(own);
+    });
+    try {
+      await this.#read(request, watch, chunks);
+      return ownResponse(accumulator, names, { provider: this.#provider, model: chunks.model });
+    } catch (error) {
+      if (error instanceof ModelError || Defect.is(error)) throw error;
+      throw toModelError(thrownFailure(error), {
+        provider: this.#provider,
+        names,
+        toolNames: tools.map((name) => names.toWire(name)),
+        secrets: [],
+        headers: undefined,
+        soFar: accumulator.partial(),
+      });
+    } finally {
+      watch.close();
+    }
+  }
+
+  describe(): ModelDescription {
+    const { model, contextWindow, efforts, input } = this.#options;
+    return { provider: this.#provider, model, contextWindow, efforts, input };
+  }
+
+  async #read(request: ChatRequest, watch: RequestWatch, chunks: RawChunks): Promise<void> {
+    const { timeoutMs, idleTimeoutMs } = callLimits(this.#options);
+    watch.check();
+    watch.expect(timeoutMs, "answer");
+    const stream = await watch.guard(async () => {
+      const made = await this.#stream(request, watch.signal);
+      if (watch.stopped) abandon(made);
+      return made;
+    });
+    watch.expect(idleTimeoutMs, "piece of the reply");
+    await eachOf(stream, watch, (chunk) => {
+      chunks.take(chunk);
+      if (chunks.finished === watch.settled) return;
+      if (chunks.finished) watch.settle(SETTLE_MS);
+      else watch.expect(idleTimeoutMs, "piece of the reply");
+    });
+    chunks.end();
+  }
+}

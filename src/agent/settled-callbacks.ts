@@ -1,0 +1,49 @@
+import type { Awaitable } from "../ports/awaitable.js";
+import type { StepScope } from "../ports/step-scope.js";
+import { isThenable } from "./observers.js";
+import type { Stages } from "./stages.js";
+
+/** What hooks left to be run when a request or a round ends (H4). */
+export class SettledCallbacks {
+  readonly #scope: Pick<StepScope, "bounded">;
+  readonly #stages: Pick<Stages, "secondary">;
+  readonly #timeoutMs: number;
+  readonly #lists: { readonly [W in "request" | "round"]: (() => Awaitable<void>)[] } = { request: [], round: [] };
+
+  constructor(scope: Pick<StepScope, "bounded">, stages: Pick<Stages, "secondary">, timeoutMs: number) {
+    this.#scope = scope;
+    this.#stages = stages;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Whether there is anything left. */
+  get waiting(): boolean {
+    return this.#lists.request.length > 0 || this.#lists.round.length > 0;
+  }
+
+  add(what: "request" | "round", fn: () => Awaitable<void>): void {
+    this.#lists[what].push(fn);
+  }
+
+  /** Runs what was left for the end of a request or round, the last one first; a throw is secondary. */
+  async settle(what: "request" | "round"): Promise<void> {
+    const list = this.#lists[what];
+    while (list.length > 0) {
+      const fn = list.pop() as () => Awaitable<void>;
+      try {
+        const answer = fn();
+        if (!isThenable(answer)) continue;
+        const outcome = await this.#scope.bounded(() => answer, this.#timeoutMs);
+        if (!outcome.ok) this.#stages.secondary("settled", outcome.error);
+      } catch (error) {
+        this.#stages.secondary("settled", error);
+      }
+    }
+  }
+
+  /** Runs everything that is left, when a round or the turn ends. */
+  async settleAll(): Promise<void> {
+    await this.settle("request");
+    await this.settle("round");
+  }
+}

@@ -1,0 +1,286 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import { Defect } from "../../../src/domain/errors.js";
+import { retrying, type TimeoutOptions, timeouts } from "../../../src/adapters/models/decorators.js";
+import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import type { ModelResponse } from "../../../src/domain/model.js";
+import type { ChunkListener, ModelPort } from "../../../src/ports/model.js";
+import {
+  modelStep,
+  ScriptedModel,
+  stopResponse,
+  type TestRuntime,
+  testRuntime,
+  textStream,
+} from "../../../src/testkit/index.js";
+import { request } from "./chat-outcome.js";
+import { broken, type Call, chat, STOP_CHUNK, stream, text, usage, wholeOnly } from "./decorated-call.js";
+import { delta, loopback, SSE } from "./loopback.js";
+
+const paced = (runtime: TestRuntime, everyMs: number, pieces = 3) =>
+  modelStep.stream(textStream("abcdef", pieces), undefined, { runtime, everyMs });
+
+/** A model whose call is played by hand, and that tells when it is aborted; it settles only when the test says so. */
+function byHand() {
+  const reply = Promise.withResolvers<ModelResponse>();
+  let emit: ChunkListener = () => undefined;
+  let signal: AbortSignal | undefined;
+  const model: ModelPort = {
+    chat(asked) {
+      signal = asked.signal;
+      return reply.promise;
+    },
+    chatStreaming(asked, onChunk) {
+      emit = onChunk;
+      return model.chat(asked);
+    },
+  };
+  return { model, reply, emit: ((chunk) => emit(chunk)) as ChunkListener, aborted: () => signal?.aborted };
+}
+
+/** Fails where the call has not settled by now, instead of waiting for it. */
+async function settledBy(call: Promise<Call>): Promise<Call> {
+  const nothing = Symbol("nothing");
+  const first = await Promise.race([call, new Promise((resolve) => void setImmediate(resolve, nothing))]);
+  if (first === nothing) throw new Error("the call has not settled");
+  return call;
+}
+
+describe("timeouts", () => {
+  it("change nothing for a call that is quick enough, and leave no timer", async () => {
+    const runtime = testRuntime();
+    for (const ask of [stream, chat]) {
+      const model = timeouts(new ScriptedModel([modelStep.stream(textStream("good", 2))]), {
+        runtime,
+        firstTokenMs: 1,
+        idleMs: 1,
+        totalMs: 1,
+      });
+      expect((await ask(model)).response).toEqual(stopResponse("good"));
+      expect(runtime.pendingTimers).toBe(0);
+    }
+  });
+
+  it("pass the model's own failure on", async () => {
+    const runtime = testRuntime();
+    for (const error of [broken("server"), broken("aborted"), new Defect("x"), new TypeError("y")]) {
+      const model = { chat: () => Promise.reject(error) };
+      expect((await chat(timeouts(model, { runtime, totalMs: 1 }))).error).toBe(error);
+      expect(runtime.pendingTimers).toBe(0);
+    }
+  });
+
+  it("stream only where the model does, and describe themselves as the model", () => {
+    const inner = new ScriptedModel([], { contextWindow: 7 });
+    expect(timeouts(inner, {}).describe?.()).toEqual(inner.describe());
+    expect(timeouts(wholeOnly(inner), {})).not.toHaveProperty("chatStreaming");
+  });
+
+  it("refuse options that make no sense", () => {
+    for (const options of [{ idleMs: -1 }, { totalMs: "5" }, { idleTimeoutMs: 5 }]) {
+      expect(() => timeouts(new ScriptedModel(), options as TimeoutOptions)).toThrow("invalid-config");
+    }
+  });
+});
+
+describe("the limit on the first token", () => {
+  it("ends a call that says nothing, and aborts it", async () => {
+    const runtime = testRuntime();
+    const inner = new ScriptedModel([modelStep.hang([usage(4)])]);
+    const call = stream(timeouts(inner, { runtime, firstTokenMs: 100, idleMs: 1, totalMs: 9999 }));
+    await runtime.advance(99);
+    expect(inner.calls[0]?.outcome).toBe("running");
+    await runtime.advance(1);
+    const { error } = await settledBy(call);
+    expect(error).toMatchObject({ kind: "timeout", retryable: true });
+    expect(String(error)).toBe("ModelError: ModelError(timeout): no first token within 100 ms");
+    expect(inner.calls[0]?.outcome).toBe("aborted");
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("holds again after a reset", async () => {
+    const runtime = testRuntime();
+    const { model, emit, reply, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, firstTokenMs: 100, idleMs: 10 }));
+    emit(text("a"));
+    emit({ type: "reset", reason: "retry" });
+    await runtime.advance(99);
+    expect(aborted()).toBe(false);
+    await runtime.advance(1);
+    expect(aborted()).toBe(true);
+    reply.reject(broken("aborted"));
+    expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
+  });
+
+  it("does not hold for a call that does not stream", async () => {
+    const runtime = testRuntime();
+    const { model, reply, aborted } = byHand();
+    const call = chat(timeouts(model, { runtime, firstTokenMs: 1, idleMs: 1 }));
+    await runtime.advance(1000);
+    expect(aborted()).toBe(false);
+    reply.resolve(stopResponse("late"));
+    expect((await call).response).toEqual(stopResponse("late"));
+  });
+});
+
+describe("the limit between chunks", () => {
+  it("F179: ends a stream that stalls, with what the aborted call had streamed and used", async () => {
+    const runtime = testRuntime();
+    const { model, emit, reply, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, idleMs: 200 }));
+    emit(text("Half"));
+    await runtime.advance(150);
+    emit(text(" a reply"));
+    await runtime.advance(199);
+    expect(aborted()).toBe(false);
+    await runtime.advance(1);
+    expect(aborted()).toBe(true);
+    const partial = [{ type: "text", text: "Half a reply" }] as const;
+    const usage = { inputTokens: 3 };
+    reply.reject(broken("aborted", { partial, usage, requestId: "r1", provider: "p" }));
+    const { error } = await settledBy(call);
+    expect(error).toMatchObject({ kind: "timeout", retryable: true, partial, usage, requestId: "r1", provider: "p" });
+    expect(String(error)).toContain("no chunk within 200 ms");
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("does not end a stream that is slow but alive", async () => {
+    const runtime = testRuntime();
+    const call = stream(
+      timeouts(new ScriptedModel([paced(runtime, 150)]), { runtime, firstTokenMs: 200, idleMs: 200 }),
+    );
+    await runtime.advance(600);
+    expect((await settledBy(call)).response).toEqual(stopResponse("abcdef"));
+  });
+
+  it("sets one timer, however many chunks come", async () => {
+    const clock = testRuntime();
+    let set = 0;
+    const runtime = {
+      elapsed: clock.elapsed,
+      after: (...args: Parameters<TestRuntime["after"]>) => (set++, clock.after(...args)),
+    };
+    const call = stream(
+      timeouts(new ScriptedModel([modelStep.stream(textStream("x".repeat(1000), 1000))]), { runtime, idleMs: 5 }),
+    );
+    await call;
+    expect(set).toBeLessThan(4);
+  });
+
+  it("F179 over HTTP: the request is cancelled", async () => {
+    await using server = await loopback((response) => {
+      response.writeHead(200, SSE);
+      response.write(`${delta({ content: "Half" })}: comment\n\n`);
+    });
+    const model = timeouts(new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl }), { idleMs: 30 });
+    const { error } = await stream(model);
+    expect(error).toMatchObject({ kind: "timeout", partial: [{ type: "text", text: "Half" }] });
+    await server.closed;
+  });
+});
+
+describe("the limit on the whole call", () => {
+  it("ends a stream that goes on and on, and a call that does not stream", async () => {
+    for (const ask of [stream, chat]) {
+      const runtime = testRuntime();
+      const { model, emit, reply, aborted } = byHand();
+      const call = ask(timeouts(model, { runtime, totalMs: 100, idleMs: 50, firstTokenMs: 50 }));
+      for (const _ of [1, 2, 3]) {
+        emit(text("a"));
+        await runtime.advance(30);
+      }
+      expect(aborted()).toBe(false);
+      emit(text("a"));
+      await runtime.advance(10);
+      expect(aborted()).toBe(true);
+      reply.reject(broken("aborted"));
+      expect(String((await settledBy(call)).error)).toContain("no whole reply within 100 ms");
+      expect(runtime.pendingTimers).toBe(0);
+    }
+  });
+
+  it("ends the wait of a retry inside it, and keeps what its attempts used", async () => {
+    const runtime = testRuntime();
+    const spent = broken("server", { usage: { inputTokens: 6 }, retryAfterMs: 5000 });
+    const inner = retrying(new ScriptedModel([modelStep.fail(spent)]), { runtime });
+    const call = stream(timeouts(inner, { runtime, totalMs: 100 }));
+    await runtime.advance(100);
+    expect((await settledBy(call)).error).toMatchObject({ kind: "timeout", usage: { inputTokens: 6 } });
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe("a model that does not stop when it is aborted", () => {
+  it("is left behind after a second, and its late chunks with it", async () => {
+    const runtime = testRuntime();
+    const { model, emit } = byHand();
+    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
+    await runtime.advance(1099);
+    await expect(settledBy(call)).rejects.toThrow("has not settled");
+    await runtime.advance(1);
+    const { error, chunks } = await settledBy(call);
+    emit(text("late"));
+    expect(error).toMatchObject({ kind: "timeout" });
+    expect(chunks).toEqual([]);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("is left behind after an abort of the request too", async () => {
+    const runtime = testRuntime();
+    const controller = new AbortController();
+    const { model, aborted } = byHand();
+    const call = chat(timeouts(model, { runtime, totalMs: 100_000 }), request({ signal: controller.signal }));
+    await runtime.advance(10);
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(1);
+    controller.abort();
+    expect(aborted()).toBe(true);
+    await runtime.advance(1000);
+    expect((await settledBy(call)).error).toMatchObject({ kind: "aborted", retryable: false });
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("may still answer: a whole reply is no timeout", async () => {
+    const runtime = testRuntime();
+    const { model, reply, emit } = byHand();
+    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
+    await runtime.advance(100);
+    emit(text("just in time"));
+    emit(STOP_CHUNK);
+    reply.resolve(stopResponse("just in time"));
+    expect((await settledBy(call)).response).toEqual(stopResponse("just in time"));
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("may still fail by itself: that failure stands", async () => {
+    const runtime = testRuntime();
+    const { model, reply } = byHand();
+    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
+    await runtime.advance(100);
+    const own = broken("rate-limit");
+    reply.reject(own);
+    expect((await settledBy(call)).error).toBe(own);
+  });
+});
+
+describe("the signal of the request", () => {
+  it("reaches the model, whose own error stands", async () => {
+    const runtime = testRuntime();
+    const controller = new AbortController();
+    const inner = new ScriptedModel([modelStep.hang([text("Half")])]);
+    const call = stream(timeouts(inner, { runtime, totalMs: 100 }), request({ signal: controller.signal }));
+    controller.abort();
+    expect((await settledBy(call)).error).toMatchObject({ kind: "aborted" });
+    expect(inner.calls[0]?.outcome).toBe("aborted");
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it("that was aborted before is seen by the model", async () => {
+    const runtime = testRuntime();
+    const call = chat(
+      timeouts(new ScriptedModel([modelStep.hang()]), { runtime, totalMs: 100 }),
+      request({ signal: AbortSignal.abort() }),
+    );
+    expect((await settledBy(call)).error).toMatchObject({ kind: "aborted" });
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
