@@ -16,8 +16,8 @@ export function sessionCases(make: () => Fixture): void {
   test("F135: of two turns written on one base, one is stored whole and the other is told", async () => {
     await using fixture = make();
     const { store } = fixture;
+    const { revision } = await store.load("s1");
     const turn = async (word: string): Promise<unknown> => {
-      const { revision } = await store.load("s1");
       const question = await store.append("s1", deltaOf(`${word} asked`, revision, [note(word)]));
       return store.append("s1", deltaOf(`${word} answered`, question, [note(`${word} answer`)]));
     };
