@@ -32,6 +32,8 @@ export const entries: readonly Entry[] = [
   adapter("tools/noop"),
   adapter("sessions/memory"),
   adapter("sessions/sqlite"),
+  adapter("sessions/postgres"),
+  adapter("sessions/redis"),
   adapter("memory/in-memory"),
   adapter("memory/noop"),
   adapter("compressors/sliding-window"),
@@ -66,4 +68,6 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
   "@ai-sdk/provider": ["src/adapters/models/ai-sdk-types.ts"],
+  pg: ["src/adapters/sessions/postgres-database.ts"],
+  ioredis: ["src/adapters/sessions/redis-connection.ts"],
 };

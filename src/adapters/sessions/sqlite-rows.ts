@@ -1,11 +1,10 @@
 import type { SQLOutputValue } from "node:sqlite";
 import { setOwn } from "../../domain/adopt.js";
-import { SessionError } from "../../domain/errors.js";
-import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { Json, JsonObject } from "../../domain/json.js";
 import type { AgentMessage } from "../../domain/message.js";
-import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Session, SessionDelta } from "../../domain/session.js";
 import { storable } from "../../domain/session-rules.js";
+import { damaged, decodeBodies, decodeJson, encodeMessage, keyOf, soundCompaction, textKey } from "./stored-text.js";
 
 /** A row as `node:sqlite` gives it out. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
@@ -13,21 +12,9 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 /** A field of a session besides its messages, one row each, so that a patch costs its own keys only. */
 export type FieldRow = { readonly place: "root" | "metadata"; readonly name: string; readonly body: string };
 
-/**
- * SQLite would turn a lone surrogate into U+FFFD, and tools cut a text at NUL: such ids and keys are kept as JSON text, which begins with a
- * quote, all others as they are.
- */
-export function textKey(text: string): string {
-  return text.startsWith('"') || text.includes("\0") || !text.isWellFormed() ? JSON.stringify(text) : text;
-}
-
-/** The inverse of `textKey`. */
+/** The id or key in a column, as it was before `textKey`. */
 export function keyText(row: Row, column: string): string {
-  const text = textOf(row, column);
-  if (!text.startsWith('"')) return text;
-  const key = decode(text, column);
-  if (typeof key !== "string") throw damaged(column);
-  return key;
+  return keyOf(textOf(row, column), column);
 }
 
 /** The number in a column; anything else there is `SessionError("corrupt")`. */
@@ -63,10 +50,6 @@ export function encodeSession(session: LoadedSession): EncodedSession {
   };
 }
 
-function encodeMessage(message: AgentMessage): string {
-  return JSON.stringify(storable(message, "message"));
-}
-
 function fieldRows(place: FieldRow["place"], fields: object): FieldRow[] {
   const rows = Object.entries(storable(fields, place === "root" ? "session" : place));
   return rows.map(([name, value]) => ({ place, name: textKey(name), body: JSON.stringify(value) }));
@@ -74,13 +57,10 @@ function fieldRows(place: FieldRow["place"], fields: object): FieldRow[] {
 
 /** Throws `SessionError("corrupt")` unless there are `count` sound messages. */
 export function decodeMessages(rows: readonly Row[], count: number): AgentMessage[] {
-  if (rows.length !== count) throw new SessionError("corrupt", `${rows.length} of ${count} messages are there`);
-  return rows.map((row, index) => {
-    const message = decode(textOf(row, "body"), `message ${index}`);
-    if (!isJsonObject(message)) throw damaged(`message ${index}`);
-    // Stores keep messages of every version: what is an object is one.
-    return message as unknown as AgentMessage;
-  });
+  return decodeBodies(
+    rows.map((row) => row["body"]),
+    count,
+  );
 }
 
 /** Metadata and the root fields of a session; a damaged one is `SessionError("corrupt")`. */
@@ -89,9 +69,7 @@ export function decodeFields(rows: readonly Row[]): { readonly metadata: JsonObj
   const root: Record<string, Json> = {};
   for (const row of rows) setField(row["place"] === "metadata" ? metadata : root, row);
   const { compaction } = root;
-  if (compaction !== undefined && !(isJsonObject(compaction) && Array.isArray(compaction["messages"]))) {
-    throw damaged("compaction");
-  }
+  if (compaction !== undefined) soundCompaction(compaction);
   return { metadata, root };
 }
 
@@ -109,23 +87,11 @@ export function readableMetadata(rows: readonly Row[]): JsonObject {
 
 function setField(target: Record<string, Json>, row: Row): void {
   const name = keyText(row, "name");
-  setOwn(target, name, decode(textOf(row, "body"), name));
+  setOwn(target, name, decodeJson(textOf(row, "body"), name));
 }
 
 function textOf(row: Row, column: string): string {
   const value = row[column];
   if (typeof value !== "string") throw damaged(column);
   return value;
-}
-
-function decode(text: string, what: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (cause) {
-    throw damaged(what, cause);
-  }
-}
-
-function damaged(what: string, cause?: unknown): SessionError {
-  return new SessionError("corrupt", `${safeLabel(what)} is damaged`, { cause });
 }

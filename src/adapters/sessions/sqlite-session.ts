@@ -17,8 +17,8 @@ import {
   numberOf,
   readableMetadata,
   type Row,
-  textKey,
 } from "./sqlite-rows.js";
+import { textKey } from "./stored-text.js";
 
 /** Reads what follows `known`, or all; to be run in one read transaction. */
 export function loadSession(sql: Statements, id: string, known: Revision | undefined): LoadedSession {

@@ -1,0 +1,81 @@
+import { setOwn } from "../../domain/adopt.js";
+import { SessionError } from "../../domain/errors.js";
+import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { AgentMessage } from "../../domain/message.js";
+import { safeLabel } from "../../domain/safe-label.js";
+import type { Compaction } from "../../domain/session.js";
+import { storable } from "../../domain/session-rules.js";
+
+/**
+ * Databases turn a lone surrogate into U+FFFD, and refuse a text with NUL or cut it there: such ids and keys are kept as JSON text, which
+ * begins with a quote, all others as they are.
+ */
+export function textKey(text: string): string {
+  return text.startsWith('"') || text.includes("\0") || !text.isWellFormed() ? JSON.stringify(text) : text;
+}
+
+/** The inverse of `textKey`; `what` names the place in the error for a text that is none. */
+export function keyOf(text: string, what: string): string {
+  if (!text.startsWith('"')) return text;
+  const key = decodeJson(text, what);
+  if (typeof key !== "string") throw damaged(what);
+  return key;
+}
+
+/** JSON text holds NUL and lone surrogates as escapes, so it is well-formed whatever is in the message. Throws `SessionError("save")` for what JSON cannot hold. */
+export function encodeMessage(message: AgentMessage): string {
+  return JSON.stringify(storable(message, "message"));
+}
+
+/** Throws `SessionError("corrupt")` unless there are `count` sound messages; the first one is number `from` in errors. */
+export function decodeBodies(bodies: readonly unknown[], count: number, from = 0): AgentMessage[] {
+  if (bodies.length !== count) throw new SessionError("corrupt", `${bodies.length} of ${count} messages are there`);
+  return bodies.map((body, index) => {
+    const message = decodeObject(body, `message ${from + index}`);
+    // Stores keep messages of every version: what is an object is one.
+    return message as unknown as AgentMessage;
+  });
+}
+
+/** A stored JSON object; anything else is `SessionError("corrupt")`. */
+export function decodeObject(text: unknown, what: string): JsonObject {
+  const value = typeof text === "string" ? decodeJson(text, what) : undefined;
+  if (!isJsonObject(value)) throw damaged(what);
+  return value;
+}
+
+/** A stored compaction; anything else is `SessionError("corrupt")`. */
+export function decodeCompaction(text: unknown): Compaction {
+  return soundCompaction(decodeObject(text, "compaction"));
+}
+
+/** Throws `SessionError("corrupt")` for a compaction without its messages. */
+export function soundCompaction(value: Json): Compaction {
+  if (isJsonObject(value) && Array.isArray(value["messages"])) return value as unknown as Compaction;
+  throw damaged("compaction");
+}
+
+/** Metadata from keys and JSON texts in the order given; a damaged one is `SessionError("corrupt")`. */
+export function decodeFields(fields: Iterable<readonly [name: string, body: string]>): JsonObject {
+  const metadata: Record<string, Json> = {};
+  for (const [name, body] of fields) {
+    const key = keyOf(name, "a metadata key");
+    setOwn(metadata, key, decodeJson(body, key));
+  }
+  return metadata;
+}
+
+/** Throws `SessionError("corrupt")` for a text that is no JSON. */
+export function decodeJson(text: string, what: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // The parser's own error quotes what it read, which is the user's.
+    throw damaged(what);
+  }
+}
+
+/** What is stored at a place cannot be read. */
+export function damaged(what: string): SessionError {
+  return new SessionError("corrupt", `${safeLabel(what)} is damaged`);
+}

@@ -1,0 +1,57 @@
+import { Agent } from "../../../src/agent/agent.js";
+import { AgentError } from "../../../src/domain/errors.js";
+import { stopResponse, toolCallResponse } from "../../../src/testkit/builders.js";
+import { openAt, type StorePlace } from "../../support/store-place.js";
+import { defineTool, Type } from "../../../src/adapters/tools/index.js";
+
+/** A process of its own with an agent: runs `turns` turns on the session "s", one tool call each, and prints what happens. */
+export type AgentTask = {
+  readonly place: StorePlace;
+  readonly name: string;
+  readonly turns: number;
+  readonly onBusy: "wait" | "refuse";
+  readonly turnLeaseMs?: number;
+  /** The tool waits for a line on the standard input. */
+  readonly held?: boolean;
+};
+
+const task = JSON.parse(process.argv[2] ?? "") as AgentTask;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const store = openAt(task.place);
+const tool = defineTool({
+  name: "work",
+  description: "Works.",
+  parameters: Type.Object({}),
+  execute: async () => {
+    say("working");
+    if (task.held === true) await new Promise((resolve) => void process.stdin.once("data", resolve));
+    return `done by ${task.name}`;
+  },
+});
+let turn = 0;
+const agent = await Agent.create({
+  model: {
+    chat: async ({ messages }) => {
+      say("asked");
+      const last = messages.at(-1);
+      return last?.role === "tool"
+        ? stopResponse(`${task.name}.${turn} answered`)
+        : toolCallResponse("work", `${task.name}.${turn}`, {});
+    },
+  },
+  tools: [tool],
+  sessions: [store],
+  config: { onBusy: task.onBusy, ...(task.turnLeaseMs && { turnLeaseMs: task.turnLeaseMs }) },
+});
+for (turn = 0; turn < task.turns; turn++) {
+  try {
+    await agent.runTurn(`${task.name}.${turn}`, "s");
+    say("completed");
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    say(`${error.kind}: ${error.cause instanceof Error ? error.cause.message : ""}`);
+  }
+}
+process.stdin.destroy();
+await agent.shutdown();
+await store.close();

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LoadedSession, SESSION_KEYS } from "../../../src/domain/session.js";
+import { orderResults, transcriptLaw } from "../../../src/domain/transcript.js";
+import { isMessage, textOf } from "../../../src/domain/message.js";
+import { childPrograms, startChild } from "../../support/child-programs.js";
+import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
+import type { StorePlace } from "../../support/store-place.js";
+import type { AgentTask } from "./server-agent.js";
+import { serverFixture } from "./server-fixture.js";
+
+const programs = childPrograms();
+let program: string;
+beforeAll(async () => {
+  program = await programs.bundle("test/adapters/sessions/server-agent.ts");
+});
+afterAll(async () => {
+  programs[Symbol.dispose]();
+  await stopServers();
+});
+
+const postgres = await postgresUrl();
+const redis = await redisUrl();
+
+function at(kind: StorePlace["kind"], url: string) {
+  const place: StorePlace = { kind, url, name: ownName() };
+  const fixture = serverFixture(place);
+  return {
+    start: (task: Omit<AgentTask, "place">) => startChild(program, { place, ...task }),
+    stored: () => fixture.store.load("s"),
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+  };
+}
+
+/** What each stored message is: its role and what it says. */
+const linesOf = ({ messages }: LoadedSession): string[] =>
+  messages.map((message) => {
+    if (!isMessage(message)) return "custom";
+    const calls = message.role === "assistant" ? message.parts.filter(({ type }) => type === "toolCall").length : 0;
+    return calls > 0 ? "assistant calls" : `${message.role} ${textOf(message)}`;
+  });
+
+const turnLines = (name: string): string[] => [
+  `user ${name}`,
+  "assistant calls",
+  `tool done by ${name.split(".")[0]}`,
+  `assistant ${name} answered`,
+];
+
+function suite(kind: StorePlace["kind"], url: string): void {
+  test("agents in two processes take turns on one session: whole turns, unmixed, none lost (F135, S2)", {
+    timeout: 60_000,
+  }, async () => {
+    await using s = at(kind, url);
+    const turns = 6;
+    await using a = s.start({ name: "a", turns, onBusy: "wait" });
+    await using b = s.start({ name: "b", turns, onBusy: "wait" });
+    const ends = await Promise.all([a.ended(), b.ended()]);
+    expect(ends).toEqual([0, 0].map((code) => ({ code, noise: "" })));
+    for (const { lines } of [a, b]) {
+      expect(lines).toEqual(Array.from({ length: turns }, () => ["asked", "working", "asked", "completed"]).flat());
+    }
+
+    const session = await s.stored();
+    const lines = linesOf(session);
+    const groups = Array.from({ length: lines.length / 4 }, (_, n) => lines.slice(n * 4, n * 4 + 4));
+    const names = groups.map(([first = ""]) => first.slice("user ".length));
+    expect(groups).toEqual(names.map(turnLines));
+    expect(names.toSorted()).toEqual(
+      ["a", "b"].flatMap((name) => Array.from({ length: turns }, (_, n) => `${name}.${n}`)),
+    );
+    for (const name of ["a", "b"]) {
+      const own = names.filter((one) => one.startsWith(name));
+      expect(own).toEqual(own.toSorted());
+    }
+    expect(transcriptLaw(orderResults(session.messages))).toEqual([]);
+    expect(session.metadata[SESSION_KEYS.turn]).toBeUndefined();
+  });
+
+  test("an agent that refuses finds the other process's turn before it does anything (S2)", {
+    timeout: 30_000,
+  }, async () => {
+    await using s = at(kind, url);
+    await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true });
+    await owner.printed(2);
+    await using other = s.start({ name: "b", turns: 1, onBusy: "refuse" });
+    expect(await other.ended()).toEqual({ code: 0, noise: "" });
+    expect(other.lines).toEqual([expect.stringMatching(/^session: SessionError\(conflict\)/)]);
+    owner.process.stdin.write("go on\n");
+    expect(await owner.ended()).toEqual({ code: 0, noise: "" });
+    expect(linesOf(await s.stored())).toEqual(turnLines("a.0"));
+  });
+
+  test("the turn of a killed process is waited out, then its call has an unknown outcome and nothing is lost (S2, S6)", {
+    timeout: 30_000,
+  }, async () => {
+    await using s = at(kind, url);
+    const turnLeaseMs = 1_500;
+    await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
+    await owner.printed(2);
+    owner.process.kill("SIGKILL");
+    await owner.ended();
+    const before = await s.stored();
+    expect(linesOf(before)).toEqual(["user a.0", "assistant calls"]);
+    await using heir = s.start({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs });
+    expect(await heir.ended()).toEqual({ code: 0, noise: "" });
+    const { messages, metadata } = await s.stored();
+    expect(messages.slice(0, 2)).toEqual(before.messages);
+    expect(messages[2]).toMatchObject({ role: "tool", toolCallId: "a.0", isError: true, outcome: "unknown" });
+    expect(linesOf({ messages: messages.slice(3), metadata, revision: 0 })).toEqual(turnLines("b.0"));
+    expect(transcriptLaw(orderResults(messages))).toEqual([]);
+    expect(metadata[SESSION_KEYS.turn]).toBeUndefined();
+  });
+}
+
+describeWith("agents in several processes on PostgreSQL", postgres, (url) => suite("postgres", url));
+describeWith("agents in several processes on Redis", redis, (url) => suite("redis", url));

@@ -1,0 +1,80 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { build } from "esbuild";
+
+/** Programs of the tests, bundled where the packages of the repository are found; removed at the end of the block. */
+export function childPrograms(): Disposable & { bundle(source: string): Promise<string> } {
+  mkdirSync(".cache", { recursive: true });
+  const directory = mkdtempSync(resolve(".cache/programs-"));
+  return {
+    async bundle(source) {
+      const outfile = join(directory, `${basename(source, ".ts")}.mjs`);
+      await build({
+        entryPoints: [resolve(source)],
+        outfile,
+        bundle: true,
+        packages: "external",
+        platform: "node",
+        format: "esm",
+        target: "node22",
+      });
+      return outfile;
+    },
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+/** A running program; it is killed with the block that started it. */
+export type Child = AsyncDisposable & {
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** What it has printed so far, by line. */
+  readonly lines: readonly string[];
+  /** Resolves when it has printed so many lines, or has ended. */
+  printed(count: number): Promise<void>;
+  /** Resolves when it has ended and everything it printed is in `lines`. */
+  ended(): Promise<{ readonly code: number | null; readonly noise: string }>;
+};
+
+/** Starts a bundled program with one argument, as JSON. */
+export function startChild(program: string, argument: unknown): Child {
+  const child = spawn(process.execPath, [program, JSON.stringify(argument)], { stdio: ["pipe", "pipe", "pipe"] });
+  const lines: string[] = [];
+  let waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  const tell = (all: boolean): void => {
+    const ready = waiting.filter(({ count }) => all || lines.length >= count);
+    waiting = waiting.filter((one) => !ready.includes(one));
+    for (const { resolve: resolveOne } of ready) resolveOne();
+  };
+  let noise = "";
+  child.stderr.on("data", (chunk: Buffer) => (noise += chunk.toString()));
+  child.stdin.on("error", () => {});
+  const reader = createInterface({ input: child.stdout });
+  reader.on("line", (line) => {
+    lines.push(line);
+    tell(false);
+  });
+  const read = once(reader, "close");
+  const closed = once(child, "close").then(([code]) => code as number | null);
+  void read.then(() => tell(true));
+  return {
+    process: child,
+    lines,
+    printed: (count) =>
+      new Promise((done) => {
+        waiting.push({ count, resolve: done });
+        tell(child.exitCode !== null || child.signalCode !== null);
+      }),
+    async ended() {
+      await read;
+      return { code: await closed, noise };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}
