@@ -1,8 +1,10 @@
 import { checkFields } from "../domain/known-fields.js";
 import { Defect } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
-import { type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
+import { pendingCalls } from "../domain/deferred-calls.js";
+import { type DeferredCall, type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { ToolDef } from "../domain/tool.js";
+import { openCalls } from "../domain/transcript.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type {
@@ -112,6 +114,11 @@ export class Agent implements AgentApi {
 
   explain(): Explanation {
     return explain(this.#wiring, this.#ports);
+  }
+
+  async pendingCalls(sessionId: string): Promise<readonly DeferredCall[]> {
+    const { metadata, messages } = await this.session(sessionId);
+    return pendingCalls({ metadata, openCalls: openCalls(messages) });
   }
 
   async session(id: string): Promise<Session> {

@@ -97,7 +97,7 @@ function compaction(wiring: Wiring, host: SessionHost, sessionId: string): { run
   const scope = new InProcessScope({ signal: control.signal, runtime });
   control.attach(scope);
   const caller = wiring.calls.current();
-  const flags = { takeOver: false, fork: false, replays: false };
+  const flags = { takeOver: false, fork: false, replays: false, onWait: () => undefined };
   const sessions = new TurnSessions({ host, settings, runtime, scope, control, turnId, caller, ...flags });
   const bus = busOf(own, sessionId, turnId);
   bus.endUnstarted();

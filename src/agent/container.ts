@@ -1,6 +1,7 @@
 import "reflect-metadata";
 import { type DependencyContainer, type InjectionToken, container as rootContainer } from "tsyringe";
 import { CompositionError } from "../domain/errors.js";
+import { checkFields } from "../domain/known-fields.js";
 import type { AgentConfig } from "../ports/agent-config.js";
 import type { CommandPort } from "../ports/command.js";
 import type { Compressor } from "../ports/compressor.js";
@@ -60,6 +61,7 @@ export function createScope(parent: DependencyContainer = rootContainer): Depend
  * would hide the parent's is `CompositionError("hidden-port")`, unless `replace` names it or the child was made by `createScope`.
  */
 export async function createAgent(container: DependencyContainer, options: CreateAgentOptions = {}): Promise<Agent> {
+  checkFields("createAgent", options, ["config", "replace"]);
   const replace = new Set(options.replace);
   const list = <T>(name: PortName): T[] => resolveList<T>(container, name, replace);
   const model = list<ModelPort>("Model").at(-1);

@@ -48,6 +48,7 @@ export function launch(given: LaunchOptions): Launch {
   const { takeOver = false, fork = false } = options;
   const caller = wiring.calls.current();
   const replays = options.stepScope !== undefined;
+  const bus = busOf(wiring, sessionId, turnId);
   const sessions = new TurnSessions({
     host,
     settings,
@@ -59,8 +60,9 @@ export function launch(given: LaunchOptions): Launch {
     fork,
     caller,
     replays,
+    onWait: (id) =>
+      bus.publish("custom", { source: "ennead.core", label: "waiting_for_session", data: { sessionId: id } }),
   });
-  const bus = busOf(wiring, sessionId, turnId);
   const startedAt = options.startedAt ?? runtime.now();
   const budget = budgetOf(wiring, caller, options.budget);
   const run = new TurnRun({ wiring, turnId, sessionId, startedAt, bus, scope, control, sessions, caller, budget });

@@ -2,7 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { AgentError, Defect, ModelError } from "../domain/errors.js";
 import { type AssistantMessage, type AssistantPart, type StoppedBy, toolCallsOf } from "../domain/message.js";
 import type { ModelResponse } from "../domain/model.js";
-import { safeLabel } from "../domain/safe-label.js";
+import { safeLine } from "../domain/safe-label.js";
 import type { StageOf } from "../domain/stage.js";
 import { type Exceeded, type Turn, withEnding, withInterruptedReply, withReply } from "../domain/turn.js";
 import type { Replied } from "./model-attempt.js";
@@ -62,10 +62,14 @@ async function afterModel(
   return { response: stage.response, stopped };
 }
 
+const TYPED_TEXT = 512;
+
 /** Ends the turn with a model's error; what came before it is stored. */
 export async function takeFailure(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): Promise<Turn> {
   const partial = await storePartial(run, call, turn, "error", error.partial);
-  const failure = new AgentError("model", `the model call failed: ${safeLabel(error.message)}`, { cause: error });
+  // A typed error quotes one label of what came from outside already; it is not cut twice.
+  const text = `the model call failed: ${safeLine(error.message, TYPED_TEXT)}`;
+  const failure = new AgentError("model", text, { cause: error });
   return withEnding(withPartial(turn, partial), { failed: { error: failure } });
 }
 

@@ -32,11 +32,16 @@ export function failureOf(run: TurnRun, turn: Turn, step: Extract<EndStep, { typ
 /** What a turn fails with that may not use more. */
 function exceededError(exceeded: Exceeded | undefined): AgentError {
   const { kind = "budget-exceeded", limit = "", cause } = exceeded ?? {};
-  const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : `${limit} is used up`;
+  const text = kind === "output-limit" ? `a message is beyond the limit of ${limit}` : usedUp(limit);
   return new AgentError(kind, text, { limit, cause });
 }
 
 /** What a turn fails with whose time is up; `cause` is what failed with it. */
 export function expiredError({ control }: TurnRun, cause?: unknown): AgentError {
   return exceededError({ kind: "budget-exceeded", limit: control.expired ?? "", cause });
+}
+
+function usedUp(limit: string): string {
+  if (limit !== "maxTotalTokens" && limit !== "maxCost") return `${limit} is used up`;
+  return `${limit} has no room for another model call, for which its input and maxOutputTokens, or 4096 without, are reserved`;
 }

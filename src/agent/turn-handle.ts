@@ -73,6 +73,8 @@ export class RunningTurn implements TurnHandle {
       if (piece !== "") yield piece;
       if (event.type === "modelResponse") told = new ToldText();
     }
+    // Who reads only the text learns of a failure all the same.
+    await this.result;
   }
 
   #end(): void {

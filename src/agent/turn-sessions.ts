@@ -28,6 +28,8 @@ export type TurnSessionsOptions = {
   readonly caller: CallPath | undefined;
   /** A step may run again that has had its effect. */
   readonly replays: boolean;
+  /** Told once when the turn begins to wait for another's lease. */
+  readonly onWait: (sessionId: string) => void;
 };
 
 const POLL_MS = 250;
@@ -97,6 +99,7 @@ export class TurnSessions {
   async load(conversation: Conversation): Promise<string | undefined> {
     const { control, settings, fork } = this.#options;
     let seen = await this.#look(conversation, { wait: false });
+    if (seen.held && settings.onBusy === "wait") this.#options.onWait(conversation.id);
     while (seen.held) {
       if (settings.onBusy === "refuse") throw busy(conversation.id);
       if (seen.waits) throw waitsForCaller(conversation.id);
@@ -230,5 +233,6 @@ function take(conversation: Conversation, session: LoadedSession): void {
 /** What a turn is refused with while another has the session. */
 export function busy(id: string): AgentError {
   const cause = new SessionError("conflict", `session ${safeLabel(id)} is in use by another turn`);
-  return new AgentError("session", `session ${safeLabel(id)} is busy`, { cause });
+  const text = `session ${safeLabel(id)} is busy: a turn has it, or had it and ended less than turnLeaseMs ago without giving it back`;
+  return new AgentError("session", text, { cause });
 }

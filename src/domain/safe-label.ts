@@ -5,19 +5,24 @@ const LIMIT = 64;
  * replaced, at most 64 code points, then `...(truncated)`. Cost is bounded whatever the length of `text`.
  */
 export function safeLabel(text: string): string {
+  return safeLine(text, LIMIT);
+}
+
+/** The same with another limit, for text that is made of labels already. */
+export function safeLine(text: string, limit: number): string {
   // 16 units a kept code point bounds the work on hostile input.
   const clean = text
-    .slice(0, LIMIT * 16)
+    .slice(0, limit * 16)
     .replace(UNSAFE, "")
     .toWellFormed();
   let label = "";
   let count = 0;
   for (const point of clean) {
-    if (count === LIMIT) return `${label}...(truncated)`;
+    if (count === limit) return `${label}...(truncated)`;
     label += point;
     count += 1;
   }
-  return text.length > LIMIT * 16 ? `${label}...(truncated)` : label;
+  return text.length > limit * 16 ? `${label}...(truncated)` : label;
 }
 
 const UNSAFE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;

@@ -1,5 +1,5 @@
 import { parseArguments } from "./call-arguments.js";
-import type { TurnEvent } from "./event.js";
+import type { TurnEvent, TurnSummary } from "./event.js";
 import type { Json } from "./json.js";
 import type { AgentMessage } from "./message.js";
 import type { StreamChunk, ToolCallDelta } from "./stream-chunk.js";
@@ -31,7 +31,7 @@ export type PendingCall = {
 
 /** What a user interface shows of one turn. Nothing in it is ever changed: each event makes a new view that shares the rest. */
 export type TurnView = {
-  readonly status: "waiting" | "running" | "completed" | "stopped" | "aborted" | "failed";
+  readonly status: "waiting" | "running" | "completed" | "deferred" | "stopped" | "aborted" | "failed";
   /** Whether a reply is being made. */
   readonly streaming: boolean;
   readonly round: number;
@@ -87,7 +87,7 @@ export function turnView(view: TurnView, event: TurnEvent): TurnView {
     case "toolCallResult":
       return withResult(current, event.exchange);
     case "turnCompleted":
-      return { ...settled(current), status: "completed", usage: event.summary.usage };
+      return { ...settled(current), status: completedAs(event.summary), usage: event.summary.usage };
     case "turnStopped":
       return { ...settled(current), status: "stopped", usage: event.summary.usage };
     case "turnAborted":
@@ -97,6 +97,11 @@ export function turnView(view: TurnView, event: TurnEvent): TurnView {
     default:
       return current;
   }
+}
+
+/** A turn whose calls wait for a decision ends with `turnCompleted` too (T3). */
+function completedAs({ status }: TurnSummary): "completed" | "deferred" {
+  return status === "deferred" ? status : "completed";
 }
 
 function started(messageId: string): PartialMessage {

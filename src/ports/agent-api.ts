@@ -1,6 +1,6 @@
 import type { TurnEvent } from "../domain/event.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
-import type { Session, SessionPage, SessionQuery, UsageRecord } from "../domain/session.js";
+import type { DeferredCall, Session, SessionPage, SessionQuery, UsageRecord } from "../domain/session.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { AgentConfig } from "./agent-config.js";
@@ -63,7 +63,8 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   /**
    * Text only, each piece as it comes; what was given is never taken back. So after a `reset` (a retry, a rewriting hook) of a reply of
    * which text was given, no more of it comes before it is whole; then comes its rest if it begins with what was given, else nothing.
-   * A reply that ends in failure or abort gives no rest. Follow the events where the exact text counts. The same rules as for events.
+   * A reply that ends in failure or abort gives no rest. At the end of a turn that failed it throws what `result` rejects with. Follow the events
+   * where the exact text counts. The same rules as for events.
    */
   text(): AsyncIterable<string>;
   /**
@@ -122,6 +123,8 @@ export interface AgentApi {
   startResume(sessionId: string, options?: ResumeOptions): TurnHandle;
   /** `steer` of the turn that runs on the session in this agent; false where none does. */
   steer(sessionId: string, message: SteeringInput): boolean;
+  /** The calls of a session that wait for a decision, read anew: what `resumeTurn` takes decisions about. */
+  pendingCalls(sessionId: string): Promise<readonly DeferredCall[]>;
   /** The stored session, read anew. */
   session(id: string): Promise<Session>;
   readonly sessions: SessionAccess;

@@ -16,31 +16,30 @@ export type SystemContext = {
 export type SecondaryFailure = { readonly stage: string; readonly operation: string; readonly errorCategory: string };
 
 /** How an agent behaves. Every field has a default; the chat options stand beside the rest. Times are milliseconds. */
-export type AgentConfig = ChatOptions &
-  Partial<Limits> & {
-    /** Put in front of every request after compression; a function is asked before every model call. */
-    readonly system?: string | ((context: SystemContext) => Awaitable<string>) | undefined;
-    /** Default true. */
-    readonly streaming?: boolean | undefined;
-    /** Tokens; default what the model describes. */
-    readonly modelContextWindow?: number | undefined;
-    /** Bounds each call of a tool without a `timeoutMs` of its own; default none (U7). */
-    readonly toolTimeoutMs?: number | undefined;
-    readonly toolExecution?: "parallel" | "sequential" | undefined;
-    /** Converts arguments where nothing is lost; default false. */
-    readonly coerceArguments?: boolean | undefined;
-    readonly malformedCalls?: "report" | "fail" | undefined;
-    /** `"turn"` writes once at the end: nothing on failure, no protection between processes. */
-    readonly persistence?: "round" | "turn" | undefined;
-    readonly onBusy?: "wait" | "refuse" | undefined;
-    /** How many waiting messages go into one round: the oldest (default) or all (L3). */
-    readonly steerMode?: "one" | "all" | undefined;
-    readonly followUpMode?: "one" | "all" | undefined;
-    /** Shared with every turn that has it, and with the turns that their tools start (A5). */
-    readonly budget?: Budget | undefined;
-    readonly onToolRoundLimit?: "fail" | "stop" | undefined;
-    /** Default `process.emitWarning`. */
-    readonly onSecondaryFailure?: ((failure: SecondaryFailure) => void) | undefined;
-    /** Projects the conversation for the model; the default drops custom messages. A throw fails the model call in phase `"prepare"`. */
-    readonly toModelMessages?: ((messages: readonly AgentMessage[]) => readonly (Message | MessageInput)[]) | undefined;
-  };
+export type AgentConfig = ChatOptions & { readonly [L in keyof Limits]?: Limits[L] | undefined } & {
+  /** Put in front of every request after compression; a function is asked before every model call. */
+  readonly system?: string | ((context: SystemContext) => Awaitable<string>) | undefined;
+  /** Default true. */
+  readonly streaming?: boolean | undefined;
+  /** Tokens; default what the model describes. */
+  readonly modelContextWindow?: number | undefined;
+  /** Bounds each call of a tool without a `timeoutMs` of its own; default none (U7). */
+  readonly toolTimeoutMs?: number | undefined;
+  readonly toolExecution?: "parallel" | "sequential" | undefined;
+  /** Converts arguments where nothing is lost; default false. */
+  readonly coerceArguments?: boolean | undefined;
+  readonly malformedCalls?: "report" | "fail" | undefined;
+  /** `"turn"` writes once at the end: nothing on failure, no protection between processes. */
+  readonly persistence?: "round" | "turn" | undefined;
+  readonly onBusy?: "wait" | "refuse" | undefined;
+  /** How many waiting messages go into one round: the oldest (default) or all (L3). */
+  readonly steerMode?: "one" | "all" | undefined;
+  readonly followUpMode?: "one" | "all" | undefined;
+  /** Shared with every turn that has it, and with the turns that their tools start (A5). */
+  readonly budget?: Budget | undefined;
+  readonly onToolRoundLimit?: "fail" | "stop" | undefined;
+  /** Default `process.emitWarning`. */
+  readonly onSecondaryFailure?: ((failure: SecondaryFailure) => void) | undefined;
+  /** Projects the conversation for the model; the default drops custom messages. A throw fails the model call in phase `"prepare"`. */
+  readonly toModelMessages?: ((messages: readonly AgentMessage[]) => readonly (Message | MessageInput)[]) | undefined;
+};

@@ -13,7 +13,7 @@ import { schemaOfKeywords } from "./keyword-schema.js";
 export function checkableSchema(schema: TObject, tool: string): TSchema {
   const fault: Fault = (place, what) =>
     new CompositionError("invalid-schema", `the parameters of ${safeLabel(tool)} ${what}${safeLabel(place)}`);
-  if (!isSchema(schema)) throw fault("", "are not made with Type; raw JSON Schema has an adapter of its own");
+  if (!isSchema(schema)) throw fault("", "are not made with Type; a tool with raw JSON Schema is a ToolProvider");
   if (schema["type"] !== "object") throw fault("", 'have no type "object"');
   return checkable(schema, "", fault);
 }
