@@ -14,6 +14,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "call-limits",
     "call-model",
+    "decorator-runtime",
     "endpoint",
     "error-body",
     "file-source",

@@ -28,7 +28,7 @@ type Reply = {
 export type AiSdkCall = {
   readonly port: AiSdkPort;
   readonly provider: string;
-  readonly limits: Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">;
+  readonly limits: Pick<CallLimits, "timeoutMs" | "idleTimeoutMs" | "runtime">;
   readonly signal: AbortSignal;
   readonly names: WireNames;
   readonly toolNames: readonly string[];
@@ -44,7 +44,7 @@ export type AiSdkCall = {
  * signal or not; no listener, timer or stream is left when it settles.
  */
 export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
-  const watch = new RequestWatch(call.signal);
+  const watch = new RequestWatch(call.signal, call.limits.runtime);
   const accumulator = new StreamAccumulator();
   const decoder = new AiSdkDecoder((chunk) => {
     const own = withOwnName(chunk, call.names);

@@ -8,7 +8,10 @@ import { callOptions } from "./ai-sdk-request.js";
 import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 import { toV3 } from "./ai-sdk-v3.js";
 import { callLimits, type CallLimits } from "./call-limits.js";
+import { type Asked, callHealing } from "./healed-call.js";
 import { ModelFailure } from "./model-failure.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { secretsOfHeaders } from "./secrets.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -21,7 +24,7 @@ export type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 export type AiSdkLanguageModel = LanguageModelV3 | LanguageModelV4;
 
 /** Which model of the AI SDK is driven, and what it is told beside the request. */
-export type AiSdkOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+export type AiSdkOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs" | "runtime">> & {
   readonly model: AiSdkLanguageModel;
   /** Asked where a request names another model; without it such a request fails. */
   readonly modelOf?: ((id: string) => AiSdkLanguageModel) | undefined;
@@ -47,11 +50,15 @@ const OPTION_NAMES = [
   "contextWindow",
   "timeoutMs",
   "idleTimeoutMs",
+  "runtime",
 ] as const satisfies readonly (keyof AiSdkOptions)[];
+
+type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Any model of any AI SDK provider; keys, addresses and `fetch` are the provider's. Efforts map to the spec's words (v4): off `none`,
- * minimal to xhigh by their own names, maximum `max`. Provider metadata of a part goes back with it. Nothing of the AI SDK is loaded.
+ * minimal to xhigh by their own names, maximum `max`. Provider metadata of a part goes back with it; where the provider
+ * refuses a piece of it, or an older picture or file, the call is made once more without. Nothing of the AI SDK is loaded.
  */
 export class AiSdkModel implements ModelPort {
   readonly #options: AiSdkOptions;
@@ -84,10 +91,13 @@ export class AiSdkModel implements ModelPort {
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
+  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> => this.#send(asked, how);
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
+  }
+
+  async #send({ request, replays }: Asked, { stream, onChunk }: How): Promise<ModelResponse> {
     const { headers, providerOptions, efforts = {} } = this.#options;
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools, { first: "letter" });
@@ -102,7 +112,7 @@ export class AiSdkModel implements ModelPort {
       secrets: secretsOfHeaders(headers ?? {}),
       stream,
       encode: (signal) =>
-        callOptions(request, { names, provider: this.#provider, signal, headers, providerOptions, efforts }),
+        callOptions(request, { names, provider: this.#provider, replays, signal, headers, providerOptions, efforts }),
       onChunk,
     });
   }

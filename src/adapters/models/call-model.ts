@@ -53,7 +53,7 @@ const DRAIN_MS = 100;
  * connection is left when it settles. What comes in counts as progress only when it is a piece of the reply.
  */
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
-  const watch = new RequestWatch(call.signal);
+  const watch = new RequestWatch(call.signal, call.limits.runtime);
   const accumulator = new StreamAccumulator();
   let secrets: readonly string[] = [];
   let headers: Headers | undefined;

@@ -6,6 +6,7 @@ import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
+import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import { modelErrorWith } from "./model-error-with.js";
@@ -43,6 +44,8 @@ export type ProxyModelOptions = {
   readonly maxLineBytes?: number | undefined;
   /** Default 256 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** Default: the platform's clock and timers. */
+  readonly runtime?: DecoratorRuntime | undefined;
 };
 
 const OPTION_NAMES = [
@@ -59,6 +62,7 @@ const OPTION_NAMES = [
   "idleTimeoutMs",
   "maxLineBytes",
   "maxBodyBytes",
+  "runtime",
 ] as const satisfies readonly (keyof ProxyModelOptions)[];
 
 /** How long the connection may stay open after the last line: a client that hangs up first cannot use it again. */
@@ -91,7 +95,7 @@ async function callProxy(
   { endpoint, provider, options }: Context,
 ): Promise<ModelResponse> {
   const { timeoutMs = 300_000, idleTimeoutMs = 300_000, maxBodyBytes = 256 * 1024 * 1024 } = options;
-  const watch = new RequestWatch(request.signal);
+  const watch = new RequestWatch(request.signal, options.runtime ?? platformRuntime);
   const accumulator = new StreamAccumulator();
   let secrets: readonly string[] = [];
   let headers: Headers | undefined;

@@ -33,7 +33,7 @@ export type RawChunk = ChatCompletionChunk | StreamChunk;
 export type RawStream = (request: ChatRequest, signal: AbortSignal) => Awaitable<AsyncIterable<RawChunk>>;
 
 /** What a model says of itself, and how long its stream may be silent (milliseconds; five minutes each by default). */
-export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs" | "runtime">> & {
   readonly model: string;
   /** Default `"raw-stream"`. Replies stored under another name do not get their reasoning back. */
   readonly provider?: string | undefined;
@@ -50,6 +50,7 @@ const OPTION_NAMES = [
   "input",
   "timeoutMs",
   "idleTimeoutMs",
+  "runtime",
 ] as const satisfies readonly (keyof RawStreamOptions)[];
 
 /** Silence after which a reply that has its finish counts as over although its stream does not end. */
@@ -88,7 +89,7 @@ class StreamModel implements ModelPort {
     const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
     const names = new WireNames(tools);
     const accumulator = new StreamAccumulator();
-    const watch = new RequestWatch(request.signal);
+    const watch = new RequestWatch(request.signal, callLimits(this.#options).runtime);
     const chunks = new RawChunks((chunk) => {
       const own = withOwnName(chunk, names);
       watch.progress();
