@@ -20,6 +20,8 @@ export type AiSdkPromptContext = {
   readonly names: WireNames;
   /** Replies stored under another name keep their reasoning and the provider's data to themselves. */
   readonly provider: string;
+  /** False leaves out all reasoning and data of the provider, where it has refused a piece of it. */
+  readonly replays: boolean;
 };
 
 /**
@@ -78,7 +80,7 @@ function fileOf(source: ContentSource, declared: string, name: string | undefine
 }
 
 function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, context: AiSdkPromptContext): void {
-  const own = message.provider === undefined || message.provider === context.provider;
+  const own = context.replays && (message.provider === undefined || message.provider === context.provider);
   const content: ReplyContent = [];
   let speaks = false;
   for (const part of message.parts) {

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
 import type { ToolChoice } from "../../domain/model.js";
 import type { ToolDef } from "../../domain/tool.js";
 import type { ChatRequest } from "../../ports/model.js";
+import { sentChoice } from "./sent-choice.js";
 import type { WireMessage } from "./anthropic-transcript.js";
 import type { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -30,7 +31,7 @@ export function toolFields(request: ChatRequest, names: WireNames, messages: rea
     ...(isTold(description) ? { description } : undefined),
     input_schema: withoutUnionOnTop(inputSchema),
   }));
-  const choice = encodeChoice(request, tools, names);
+  const choice = encodeChoice(request, sentChoice(request.options.toolChoice, offered), names);
   return choice === undefined ? { tools } : { tools, tool_choice: choice };
 }
 
@@ -44,22 +45,20 @@ export function forcesCall({ tool_choice }: ToolFields): boolean {
   return tool_choice?.["type"] === "any" || tool_choice?.["type"] === "tool";
 }
 
-function encodeChoice({ options }: ChatRequest, tools: readonly WireTool[], names: WireNames): JsonObject | undefined {
-  const choice = wireChoice(options.toolChoice, tools, names);
+function encodeChoice(
+  { options }: ChatRequest,
+  sendable: ToolChoice | undefined,
+  names: WireNames,
+): JsonObject | undefined {
+  const choice = wireChoice(sendable, names);
   if (options.parallelToolCalls !== false || choice?.["type"] === "none") return choice;
   return { type: "auto", ...choice, disable_parallel_tool_use: true };
 }
 
-function wireChoice(
-  choice: ToolChoice | undefined,
-  tools: readonly WireTool[],
-  names: WireNames,
-): JsonObject | undefined {
+function wireChoice(choice: ToolChoice | undefined, names: WireNames): JsonObject | undefined {
   if (choice === undefined || choice === "auto" || choice === "none") return choice && { type: choice };
   if (choice === "required") return { type: "any" };
-  const name = names.toWire(choice.tool);
-  // A tool that is not sent cannot be asked for: the provider would refuse the request.
-  return tools.some((tool) => tool.name === name) ? { type: "tool", name } : undefined;
+  return { type: "tool", name: names.toWire(choice.tool) };
 }
 
 /** Stand-ins for the tools that were called earlier. */

@@ -1,4 +1,4 @@
-import { CompositionError, ModelError } from "../../domain/errors.js";
+import { CompositionError } from "../../domain/errors.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
@@ -11,7 +11,9 @@ import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 
@@ -120,26 +122,13 @@ export class AnthropicModel implements ModelPort {
   }
 
   async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
-    let asked = request;
-    let reasoning = true;
-    // Each refusal takes something out of the request, so that there are few.
-    for (;;) {
-      try {
-        return await this.#send(asked, how, { reasoning });
-      } catch (error) {
-        const healed = withoutRefusedMedia(asked, error);
-        if (reasoning && refusesReasoning(error) && hasReasoning(asked, this.#provider)) reasoning = false;
-        else if (healed === undefined) throw error;
-        else asked = healed;
-      }
-    }
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, how: How, { reasoning }: { readonly reasoning: boolean }): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how, reasoning)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk }: How, reasoning: boolean): ModelCall {
+  #prepare({ request, replays: reasoning }: Asked, { stream, onChunk }: How): ModelCall {
     const options = this.#options;
     const tools = offeredTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
@@ -173,22 +162,4 @@ export class AnthropicModel implements ModelPort {
 function pathBehind(baseUrl: string): string {
   const path = baseUrl.replace(/[?#].*$/s, "").replace(/\/+$/, "");
   return /\/(?:v\d+[a-z0-9]*|messages)$/.test(path) ? "/messages" : "/v1/messages";
-}
-
-/** The provider did not take a signed piece of an earlier reply: it is bound to another conversation, account or model. */
-function refusesReasoning(error: unknown): boolean {
-  return (
-    error instanceof ModelError &&
-    error.kind === "invalid-request" &&
-    /invalid `?signature|thinking`? block|`thinking`|redacted_thinking/i.test(error.message)
-  );
-}
-
-function hasReasoning({ messages }: ChatRequest, provider: string): boolean {
-  return messages.some(
-    (message) =>
-      message.role === "assistant" &&
-      (message.provider === undefined || message.provider === provider) &&
-      message.parts.some(({ type }) => type === "reasoning"),
-  );
 }

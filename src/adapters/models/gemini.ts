@@ -7,6 +7,9 @@ import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { geminiBody } from "./gemini-request.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { GeminiDecoder } from "./gemini-stream.js";
 import { type GeminiGeneration, type GeminiThinking, generationOf } from "./gemini-thinking.js";
 import { encodeJson } from "./wire-json.js";
@@ -54,10 +57,12 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof GeminiOptions)[];
 
+type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
+
 /**
  * Gemini through `generateContent`. Efforts map to `thinkingLevel` from Gemini 3 on (off and minimal the lowest, low, medium, high; xhigh
  * and maximum the highest) and to `thinkingBudget` before (0, 512, 2048, 8192, 16384, 24576, the most the model takes). Thought signatures
- * go back on the part they came with. `parallelToolCalls` has no field on this wire.
+ * go back on the part they came with; where the provider refuses one, or an older picture or file, the request is made once more without. `parallelToolCalls` has no field on this wire.
  */
 export class GeminiModel implements ModelPort {
   readonly #options: GeminiOptions;
@@ -94,23 +99,21 @@ export class GeminiModel implements ModelPort {
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  #prepare(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): ModelCall {
+  #prepare({ request, replays }: Asked, { stream, onChunk }: How): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools, { first: "letter" });
     const model = request.options.model ?? this.#options.model;
     const context = {
       names,
       model,
+      replays,
       provider: this.#provider,
       generation: this.#options.generation ?? generationOf(model),
       efforts: this.#options.efforts ?? {},

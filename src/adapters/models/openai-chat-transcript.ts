@@ -15,6 +15,8 @@ export type ChatTranscriptContext = {
   /** Replies of other providers keep their reasoning to themselves. */
   readonly provider: string;
   readonly echoReasoning: "when-present" | "always" | "never";
+  /** False leaves out all that only the provider itself can read, where it has refused a piece of it. */
+  readonly replays: boolean;
 };
 
 /** The longest id OpenAI takes for a call. It has no rule for the characters, and some models need theirs back as it was. */
@@ -107,7 +109,7 @@ function encodeReply(
   if (ids.length === 0) {
     return text.trim() === "" ? undefined : { role: "assistant", content: text, ...nameOf(message.name) };
   }
-  const own = isOwn(message, context.provider);
+  const own = context.replays && isOwn(message, context.provider);
   return {
     role: "assistant",
     content: text === "" ? null : text,

@@ -9,7 +9,9 @@ import { prepared } from "./prepared.js";
 import type { PromptCacheOptions } from "./openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -70,7 +72,7 @@ type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
  * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
  * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it. Where the provider refuses an older
- * picture or file, the request is made once more with a note in its place.
+ * picture or file, or a signature, the request is made once more without.
  */
 export class OpenAiChatModel implements ModelPort {
   readonly #options: OpenAiChatOptions;
@@ -112,26 +114,20 @@ export class OpenAiChatModel implements ModelPort {
   }
 
   async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    try {
-      return await this.#send(request, way);
-    } catch (error) {
-      const healed = withoutRefusedMedia(request, error);
-      if (healed === undefined) throw error;
-      return await this.#send(healed, way);
-    }
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, way)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk }: Way): ModelCall {
+  #prepare({ request, replays }: Asked, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: BodyContext = {
       names,
       model: this.#options.model,
       provider: this.#provider,
+      replays,
       echoReasoning: this.#options.echoReasoning ?? "when-present",
       efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
       maxTokensField: this.#maxTokensField,

@@ -1,4 +1,4 @@
-import { CompositionError, ModelError } from "../../domain/errors.js";
+import { CompositionError } from "../../domain/errors.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
@@ -9,7 +9,9 @@ import { type ApiKey, Endpoint } from "./endpoint.js";
 import type { PromptCacheOptions } from "./openai-cache.js";
 import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
 import { ResponsesDecoder } from "./openai-responses-stream.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { replayHealer } from "./refused-replay.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -58,7 +60,7 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiResponsesOptions)[];
 
-type Way = { readonly stream: boolean; readonly onChunk: ChunkListener; readonly replaysReasoning: boolean };
+type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * OpenAI's responses protocol, without anything stored at the provider: every request holds the conversation, and reasoning goes back
@@ -103,23 +105,16 @@ export class OpenAiResponsesModel implements ModelPort {
     };
   }
 
-  async #call(request: ChatRequest, how: Omit<Way, "replaysReasoning">): Promise<ModelResponse> {
-    const replaysReasoning = this.#options.replayReasoning ?? true;
-    try {
-      return await this.#send(request, { ...how, replaysReasoning });
-    } catch (error) {
-      const healed = withoutRefusedMedia(request, error);
-      if (healed !== undefined) return await this.#send(healed, { ...how, replaysReasoning });
-      if (!replaysReasoning || !refusesReasoning(error)) throw error;
-      return await this.#send(request, { ...how, replaysReasoning: false });
-    }
+  async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    // That reasoning is asked for is reason enough for a refusal.
+    const replay = replayHealer(() => true);
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, way)));
+    const replays = this.#options.replayReasoning ?? true;
+    return await callHealing({ request, replays }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk, replaysReasoning }: Way): ModelCall {
+  #prepare({ request, replays: replaysReasoning }: Asked, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: ResponsesBodyContext = {
@@ -145,13 +140,4 @@ export class OpenAiResponsesModel implements ModelPort {
       onChunk,
     };
   }
-}
-
-/**
- * True for a request refused, before any output, because of the reasoning in it: made by another organization or model, expired, without
- * what followed it, or of a model that has none. It would be refused for ever, and the conversation with it.
- */
-function refusesReasoning(error: unknown): boolean {
-  if (!(error instanceof ModelError) || error.kind !== "invalid-request" || error.partial !== undefined) return false;
-  return /encrypted.?content|\bitem\b.{0,20}\brs_|of type .reasoning/i.test(error.message);
 }

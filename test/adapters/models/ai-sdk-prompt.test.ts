@@ -9,7 +9,8 @@ import { FOREIGN, storedTranscripts } from "./stored-transcripts.js";
 
 const own = fc.constantFrom({ anthropic: { signature: "OWN-S" } }, { google: { thoughtSignature: "OWN-S" }, x: 7 });
 const names = new WireNames(["f", "g", "fs.list"], { first: "letter" });
-const sent = (messages: readonly Message[]) => toProviderTranscript(messages, { names, provider: "own" });
+const sent = (messages: readonly Message[]) =>
+  toProviderTranscript(messages, { names, provider: "own", replays: true });
 
 const check = (law: (prompt: readonly LanguageModelV4Message[], messages: readonly Message[]) => void): void =>
   fc.assert(
