@@ -187,14 +187,19 @@ describe("a reply that is whole", () => {
 
   it("leaves the connection for the next request", async () => {
     const ports: unknown[] = [];
+    let end = (): void => undefined;
     await using server = await loopback((response) => {
       ports.push(response.socket?.remotePort);
-      response.writeHead(200, SSE);
-      response.write(delta({ content: "a" }) + STOP + DONE, () => setImmediate(() => response.end()));
+      end = () => void response.end();
+      response.writeHead(200, SSE).write(delta({ content: "a" }) + STOP + DONE);
     });
+    const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl, runtime: testRuntime() });
     for (let n = 0; n < 12; n++) {
-      await streamed({ baseUrl: server.baseUrl, runtime: testRuntime() });
-      // fetch gives a connection back some turns of the event loop after its body has ended.
+      await model.chatStreaming(request(), ({ type }) => {
+        // The body ends only when what was sent has been read.
+        if (type === "textDelta") setImmediate(end);
+      });
+      // fetch frees a connection some turns of the event loop after its body has ended.
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => void setImmediate(resolve));
     }
     expect(ports).toHaveLength(12);

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
@@ -13,6 +13,7 @@ import {
 import { Defect, ModelError, SessionError } from "../../../src/domain/errors.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
 import type { ChatRequest } from "../../../src/ports/model.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { type Outcome, request, streamedBy, tool, wholeBy } from "./chat-outcome.js";
 import { delta, DONE, event, JSON_TYPE, loopback, pieces, type SeenRequest, STOP } from "./loopback.js";
 
@@ -292,14 +293,19 @@ describe("a stream that does not heed anything", () => {
   });
 
   it("may be slow for as long as pieces keep coming", async () => {
+    const runtime = testRuntime();
     const model = modelOf(
       async function* () {
-        for (let count = 0; count < 20; count++) yield await setTimeout(10, text("x"));
+        for (let count = 0; count < 20; count++) {
+          await runtime.advance(99);
+          yield text("x");
+        }
         yield STOPPED;
       },
-      { idleTimeoutMs: 100 },
+      { runtime, idleTimeoutMs: 100 },
     );
-    expect(await wholeBy(model)).toMatchObject({ finish: "stop" });
+    expect(await wholeBy(model)).toEqual({ text: "x".repeat(20), finish: "stop" });
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("times out where it falls silent after a reset, and ends on an abort after its finish", async () => {
