@@ -70,7 +70,7 @@ describe("retrying", () => {
     const noCredit = broken("rate-limit", { retryable: false });
     expect((await chat(retrying(new ScriptedModel([fail(noCredit)])))).error).toBe(noCredit);
     const inner = new ScriptedModel([fail(broken("invalid-request", { retryable: true })), good()]);
-    expect((await chat(retrying(inner, { runtime }))).response).toBeDefined();
+    expect((await chat(retrying(inner, { runtime }))).response).toEqual(stopResponse("good"));
   });
 
   it("lets mistakes pass untouched", async () => {
@@ -134,7 +134,7 @@ describe("the wait between attempts", () => {
     expect(failed.error).toBe(error);
     const { runtime, asked } = waits();
     const patient = retrying(new ScriptedModel([fail(error), good()]), { runtime, maxRetryAfterMs: Infinity });
-    expect((await chat(patient)).response).toBeDefined();
+    expect((await chat(patient)).response).toEqual(stopResponse("good"));
     expect(asked).toEqual([3_600_000]);
   });
 
