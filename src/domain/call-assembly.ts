@@ -93,6 +93,8 @@ function goesOn(call: CallBlock, name: string | undefined, piece: string): boole
 
 /** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
 function opensAnother(call: CallBlock, id: string | undefined, name: string, piece: string): boolean {
+  // A call that came without its name may be told it last.
+  if (call.name === "" && id !== undefined && id === call.id) return false;
   const sameCall = id !== undefined && id === call.id && name === call.name;
   if (sameCall && (piece === call.raw || isPlaceholder(call.raw))) return false;
   return (name !== call.name || startsObject(piece)) && isComplete(call);

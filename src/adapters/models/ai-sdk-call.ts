@@ -7,6 +7,7 @@ import { aiSdkFailure, headersOf, keysIn } from "./ai-sdk-errors.js";
 import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
 import type { CallLimits } from "./call-limits.js";
 import { ownResponse, withOwnName } from "./own-names.js";
+import { ListenerGuard } from "./listener-guard.js";
 import { prepared } from "./prepared.js";
 import { RequestWatch } from "./request-watch.js";
 import { toModelError } from "./to-model-error.js";
@@ -15,7 +16,9 @@ import type { WireNames } from "./wire-names.js";
 /** What is called of a model, whatever its spec. */
 export type AiSdkPort = {
   readonly doGenerate: (options: LanguageModelV4CallOptions) => PromiseLike<Reply>;
-  readonly doStream: (options: LanguageModelV4CallOptions) => PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+  readonly doStream: (
+    options: LanguageModelV4CallOptions,
+  ) => PromiseLike<{ readonly stream: ReadableStream<unknown>; readonly response?: object | undefined }>;
 };
 type Reply = {
   readonly content: readonly unknown[];
@@ -46,10 +49,11 @@ export type AiSdkCall = {
 export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
   const watch = new RequestWatch(call.signal, call.limits.runtime);
   const accumulator = new StreamAccumulator();
+  const listener = new ListenerGuard(call.onChunk);
   const decoder = new AiSdkDecoder((chunk) => {
     const own = withOwnName(chunk, call.names);
     accumulator.push(own);
-    if (call.stream) call.onChunk(own);
+    if (call.stream) listener.take(own);
   });
   try {
     watch.check();
@@ -59,7 +63,8 @@ export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
     else await readWhole(call, options, watch, decoder);
     return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
   } catch (error) {
-    throw failureOf(error, call, accumulator);
+    listener.check();
+    throw failureOf(error, call, accumulator, decoder);
   } finally {
     watch.close();
   }
@@ -72,6 +77,7 @@ async function readWhole(
   decoder: AiSdkDecoder,
 ): Promise<void> {
   const reply = await watch.guard(async () => await port.doGenerate(options));
+  decoder.answer(reply.response);
   decoder.part({ type: "response-metadata", ...reply.response });
   reply.content.forEach((part, place) => decoder.content(part, place));
   decoder.finish(reply, { streamed: false });
@@ -83,12 +89,13 @@ async function readStream(
   watch: RequestWatch,
   decoder: AiSdkDecoder,
 ): Promise<void> {
-  const { stream } = await watch.guard(async () => {
+  const { stream, response } = await watch.guard(async () => {
     const answer = await port.doStream(options);
     // A model that does not heed its signal may answer when nobody reads any more.
     if (watch.stopped) void answer.stream.cancel().catch(() => undefined);
     return answer;
   });
+  decoder.answer(response);
   const reader = stream.getReader();
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   watch.onStop(cancel);
@@ -109,11 +116,13 @@ async function readStream(
   }
 }
 
-function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulator): Error {
+function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulator, decoder: AiSdkDecoder): Error {
   const { provider, names, toolNames } = call;
   try {
     const secrets = [...call.secrets, ...keysIn(error)];
-    const about = { provider, names, toolNames, secrets, headers: headersOf(error), soFar: accumulator.partial() };
+    const headers = headersOf(error) ?? decoder.headers;
+    const soFar = accumulator.partial();
+    const about = { provider, names, toolNames, secrets, headers, replyId: decoder.responseId, soFar };
     return toModelError(aiSdkFailure(error), about);
   } catch {
     return new ModelError("response-parse", "the reply could not be read", { provider });

@@ -10,11 +10,16 @@ export type FileSource =
  * there are no bytes a provider could get: an empty or broken base64, an address that is not of http.
  */
 export function fileSource(source: ContentSource, declared: string): FileSource | undefined {
-  const mimeType = declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const mimeType = bareType(declared);
   if ("base64" in source) return withBytes(source.base64, mimeType);
   const data = /^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(source.url.slice(0, 1000));
   if (data !== null) return withBytes(source.url.slice(data[0].length), mimeType === "" ? (data[1] ?? "") : mimeType);
   return /^https?:\/\/\S+$/i.test(source.url) && URL.canParse(source.url) ? { url: source.url, mimeType } : undefined;
+}
+
+/** A media type without parameters, in small letters. */
+export function bareType(declared: string): string {
+  return declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 function withBytes(text: string, mimeType: string): FileSource | undefined {

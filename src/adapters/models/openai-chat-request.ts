@@ -8,7 +8,7 @@ import { sentChoice } from "./sent-choice.js";
 import type { WireNames } from "./wire-names.js";
 import { healedSchema, isStrict, sendableTools } from "./wire-schema.js";
 
-/** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
+/** The word this wire has for each effort; `maximum` is the highest that more than one server knows. The `efforts` option names others. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
   off: "none",
   minimal: "minimal",

@@ -83,7 +83,10 @@ function encodeMedia(media: Media): WireObject {
     case "sound":
       return { type: "input_audio", input_audio: { data: media.base64, format: media.format } };
     case "file":
-      return { type: "file", file: { filename: media.name, file_data: media.url } };
+      // The wire takes the bytes of a file only.
+      return media.isInline
+        ? { type: "file", file: { filename: media.name, file_data: media.url } }
+        : { type: "text", text: media.note };
     case "none":
       return { type: "text", text: media.note };
     default:

@@ -7,6 +7,8 @@ import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
+import { ListenerGuard } from "./listener-guard.js";
+import { prepared } from "./prepared.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import { modelErrorWith } from "./model-error-with.js";
@@ -69,7 +71,8 @@ const OPTION_NAMES = [
 const DRAIN_MS = 100;
 
 /**
- * A model whose keys another server holds: the same response, chunks and errors as that server's model gives, for browsers too. A reply
+ * A model whose keys another server holds: the response and the chunks that its model gives, for browsers too, and its errors without
+ * their causes. A reply
  * that is cut off is `ModelError("transport")` with what came as `partial`; an abort cancels the call on the server. Throws
  * `CompositionError("invalid-config")` for an address that is none or an unknown option.
  */
@@ -97,11 +100,12 @@ async function callProxy(
   const { timeoutMs = 300_000, idleTimeoutMs = 300_000, maxBodyBytes = 256 * 1024 * 1024 } = options;
   const watch = new RequestWatch(request.signal, options.runtime ?? platformRuntime);
   const accumulator = new StreamAccumulator();
+  const listener = new ListenerGuard(onChunk ?? ((): void => undefined));
   let secrets: readonly string[] = [];
   let headers: Headers | undefined;
   try {
     watch.check();
-    const body = encoded(request, onChunk !== undefined, provider);
+    const body = prepared(provider, () => encodeProxyRequest(request, onChunk !== undefined));
     watch.expect(timeoutMs, "answer");
     const response = await endpoint.post(body, "text/x-ennead-model", watch, (found) => {
       secrets = found;
@@ -110,7 +114,7 @@ async function callProxy(
     if (!response.ok) throw await refusal(response, watch);
     const take = (chunk: StreamChunk): void => {
       accumulator.push(chunk);
-      onChunk?.(chunk);
+      listener.take(chunk);
     };
     const reply = new ProxyReply(take, accumulator, options.maxLineBytes ?? 16 * 1024 * 1024);
     watch.expect(idleTimeoutMs, "line of the reply");
@@ -121,19 +125,12 @@ async function callProxy(
     });
     return reply.response();
   } catch (error) {
+    listener.check();
     const soFar = accumulator.partial();
     const failure = toModelError(error, { provider, names: new WireNames([]), toolNames: [], secrets, headers, soFar });
     throw error instanceof ProxyError && failure instanceof ModelError ? withTold(failure, error.told) : failure;
   } finally {
     watch.close();
-  }
-}
-
-function encoded(request: ChatRequest, stream: boolean, provider: string): string {
-  try {
-    return encodeProxyRequest(request, stream);
-  } catch (error) {
-    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
   }
 }
 

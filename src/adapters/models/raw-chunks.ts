@@ -21,7 +21,7 @@ export class RawChunks {
   /** The reply has its finish, whatever else the stream may bring. */
   finished = false;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #decoder: ChatDecoder;
+  #decoder: ChatDecoder;
   #hasWire = false;
 
   constructor(emit: (chunk: StreamChunk) => void) {
@@ -42,9 +42,16 @@ export class RawChunks {
       this.finished ||= this.#decoder.finished;
     } else {
       if (own.type === "finish") this.finished = true;
-      if (own.type === "reset") this.finished = false;
+      if (own.type === "reset") this.#beginAnew();
       this.#emit(own);
     }
+  }
+
+  /** Nothing that came before a reset says anything of the reply. */
+  #beginAnew(): void {
+    this.finished = false;
+    this.#hasWire = false;
+    this.#decoder = new ChatDecoder(this.#emit);
   }
 
   /** The stream is over. Fails where chunks of the wire did not add up to a whole reply; of our own the finish is one of them. */

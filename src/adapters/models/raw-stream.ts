@@ -8,6 +8,7 @@ import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "..
 import { callLimits, type CallLimits } from "./call-limits.js";
 import type { ChatCompletionChunk } from "./openai-chat-wire.js";
 import { ownResponse, withOwnName } from "./own-names.js";
+import { ListenerGuard } from "./listener-guard.js";
 import { prepared } from "./prepared.js";
 import { RawChunks } from "./raw-chunks.js";
 import { abandon, eachOf } from "./raw-iteration.js";
@@ -89,17 +90,19 @@ class StreamModel implements ModelPort {
     const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
     const names = new WireNames(tools);
     const accumulator = new StreamAccumulator();
+    const listener = new ListenerGuard(onChunk);
     const watch = new RequestWatch(request.signal, callLimits(this.#options).runtime);
     const chunks = new RawChunks((chunk) => {
       const own = withOwnName(chunk, names);
       watch.progress();
       accumulator.push(own);
-      onChunk(own);
+      listener.take(own);
     });
     try {
       await this.#read(request, watch, chunks);
       return ownResponse(accumulator, names, { provider: this.#provider, model: chunks.model });
     } catch (error) {
+      listener.check();
       if (error instanceof ModelError || Defect.is(error)) throw error;
       throw toModelError(thrownFailure(error), {
         provider: this.#provider,

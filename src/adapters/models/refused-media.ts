@@ -21,6 +21,9 @@ function withoutMedia(request: ChatRequest): ChatRequest | undefined {
   return messages.some((message, at) => message !== request.messages[at]) ? { ...request, messages } : undefined;
 }
 
+/** Providers of the AI SDK refuse a file before they send it. */
+const KINDS = new Set(["invalid-request", "content-filter", "request-build"]);
+
 const WORDS =
   /\bimages?\b|image_|_image\b|\bfiles?\b|file_|_file\b|\bpdfs?\b|\bdownload|\bcannot fetch\b|\bmime.?type|\bdocument has no pages/i;
 
@@ -28,7 +31,7 @@ function isRefusal(error: unknown): boolean {
   if (!(error instanceof ModelError) || error.partial !== undefined) return false;
   // A stored file that has expired is one that nobody may read.
   if (error.kind === "auth") return /permission to access the file/i.test(error.message);
-  if (error.kind !== "invalid-request" && error.kind !== "content-filter") return false;
+  if (!KINDS.has(error.kind)) return false;
   return WORDS.test(error.message);
 }
 

@@ -89,8 +89,8 @@ class TimedCall {
   }
 
   #hear(chunk: StreamChunk): void {
-    this.#heard = this.#runtime.elapsed();
     if (chunk.type === "usage" || this.#controller.signal.aborted) return;
+    this.#heard = this.#runtime.elapsed();
     const phase = chunk.type === "reset" ? "first" : "idle";
     if (phase === this.#phase) return;
     this.#phase = phase;

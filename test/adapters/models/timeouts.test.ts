@@ -112,6 +112,20 @@ describe("the limit on the first token", () => {
     expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
   });
 
+  it("is not put off by usage, which is no token", async () => {
+    const runtime = testRuntime();
+    const { model, emit, reply, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, firstTokenMs: 100 }));
+    await runtime.advance(90);
+    emit(usage(5));
+    await runtime.advance(9);
+    expect(aborted()).toBe(false);
+    await runtime.advance(1);
+    expect(aborted()).toBe(true);
+    reply.reject(broken("aborted"));
+    expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
+  });
+
   it("does not hold for a call that does not stream", async () => {
     const runtime = testRuntime();
     const { model, reply, aborted } = byHand();
