@@ -73,10 +73,9 @@ export const wireFiles: readonly string[] = wire.map(pathOf);
 export const smallModelFiles: readonly string[] = small.map(pathOf);
 
 /** Who may use each shared file: entries by their source, or `"any"`. */
-export const sharedModelFiles: ReadonlyMap<string, "any" | readonly string[]> = new Map<
-  string,
-  "any" | readonly string[]
->([
-  ...[...wire, ...small].map((name) => [pathOf(name), "any"]),
-  ...kinds.flatMap(({ entries, files }) => files.map((name) => [pathOf(name), entries.map(pathOf)] as const)),
+export const sharedModelFiles: ReadonlyMap<string, "any" | readonly string[]> = new Map([
+  ...[...wire, ...small].map((name): [string, "any" | readonly string[]] => [pathOf(name), "any"]),
+  ...kinds.flatMap(({ entries, files }) =>
+    files.map((name): [string, readonly string[]] => [pathOf(name), entries.map(pathOf)]),
+  ),
 ]);
