@@ -5,6 +5,7 @@
 const wire: readonly string[] = [
   "call-limits",
   "call-model",
+  "described-efforts",
   "endpoint",
   "error-body",
   "file-source",
@@ -37,7 +38,7 @@ const wire: readonly string[] = [
 ];
 
 /** What entries with and without the wire share; the build keeps it with the core, since a file of its own costs more to load. */
-const small: readonly string[] = ["decorator-runtime", "is-picture"];
+const small: readonly string[] = ["check-options", "decorator-runtime", "is-picture"];
 
 type Shared = { readonly entries: readonly string[]; readonly files: readonly string[] };
 

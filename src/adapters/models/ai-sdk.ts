@@ -1,14 +1,15 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import { type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
 import { callOptions } from "./ai-sdk-request.js";
 import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 import { toV3 } from "./ai-sdk-v3.js";
 import { callLimits, type CallLimits } from "./call-limits.js";
 import { type Asked, callHealing } from "./healed-call.js";
+import { describedEfforts } from "./described-efforts.js";
 import { ModelFailure } from "./model-failure.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
@@ -53,6 +54,8 @@ const OPTION_NAMES = [
   "runtime",
 ] as const satisfies readonly (keyof AiSdkOptions)[];
 
+const NUMBERS = { timeoutMs: 0, idleTimeoutMs: 0, contextWindow: 1 };
+
 type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
@@ -66,7 +69,7 @@ export class AiSdkModel implements ModelPort {
 
   /** Makes no request. Throws `CompositionError("invalid-config")` for an unknown option, or a model of another spec. */
   constructor(options: AiSdkOptions) {
-    checkFields("AiSdkModel", options, OPTION_NAMES);
+    checkOptions("AiSdkModel", options, OPTION_NAMES, NUMBERS);
     if (!isKnown(options.model))
       throw new CompositionError("invalid-config", "AiSdkModel needs a model of spec v3 or v4");
     this.#options = options;
@@ -82,11 +85,12 @@ export class AiSdkModel implements ModelPort {
   }
 
   describe(): ModelDescription {
+    const { model, efforts = {} } = this.#options;
     return {
       provider: this.#provider,
-      model: this.#options.model.modelId,
+      model: model.modelId,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => isTold(model, efforts[effort])),
       input: ["text", "image", "file"],
     };
   }
@@ -129,6 +133,11 @@ function isKnown(model: unknown): model is AiSdkLanguageModel {
   if (typeof model !== "object" || model === null) return false;
   const version: unknown = Reflect.get(model, "specificationVersion");
   return version === "v3" || version === "v4";
+}
+
+/** Spec v3 has no word for an effort. */
+function isTold(model: AiSdkLanguageModel, own: JsonObject | undefined): boolean {
+  return model.specificationVersion === "v4" || own !== undefined;
 }
 
 /** Calls go to the model found when they are made: a failure to find one is a failure of the call. */

@@ -21,6 +21,9 @@ export const LIMIT_NAMES = [
   "runtime",
 ] as const satisfies readonly (keyof CallLimits)[];
 
+/** The least that each limit may be. */
+export const LEAST_LIMITS = Object.freeze({ timeoutMs: 0, idleTimeoutMs: 0, maxLineBytes: 1, maxBodyBytes: 1 });
+
 /** The limits that an adapter's options ask for: five minutes each for an answer and a silence, 16 MiB a line, 256 MiB a body. */
 export function callLimits(options: { readonly [K in keyof CallLimits]?: CallLimits[K] | undefined }): CallLimits {
   return {

@@ -1,6 +1,7 @@
 import { ModelError, type ModelErrorKind } from "../../domain/errors.js";
 import type { ModelPort } from "../../ports/model.js";
-import { checkOptions, decoratedModel } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { modelErrorWith } from "./model-error-with.js";

@@ -1,8 +1,8 @@
 import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { checkOptions } from "./check-options.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
@@ -11,7 +11,8 @@ import { type Asked, callHealing } from "./healed-call.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
 import { GeminiDecoder } from "./gemini-stream.js";
-import { type GeminiGeneration, type GeminiThinking, generationOf } from "./gemini-thinking.js";
+import { type GeminiGeneration, geminiEfforts, type GeminiThinking, generationOf } from "./gemini-thinking.js";
+import { describedEfforts } from "./described-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -57,6 +58,10 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof GeminiOptions)[];
 
+const WORDS = { generation: [2, 3] satisfies readonly GeminiGeneration[], includeThoughts: [true, false] };
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
 type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
@@ -69,9 +74,9 @@ export class GeminiModel implements ModelPort {
   readonly #limits: CallLimits;
   readonly #provider: string;
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: GeminiOptions) {
-    checkFields("GeminiModel", options, OPTION_NAMES);
+    checkOptions("GeminiModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "GeminiModel needs the name of a model");
     }
@@ -90,11 +95,16 @@ export class GeminiModel implements ModelPort {
   }
 
   describe(): ModelDescription {
+    const { model, generation = generationOf(model), efforts } = this.#options;
+    const thinking: Readonly<Partial<Record<ReasoningEffort, GeminiThinking>>> = {
+      ...geminiEfforts(model, generation),
+      ...efforts,
+    };
     return {
       provider: this.#provider,
-      model: this.#options.model,
+      model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => thinking[effort] !== undefined),
       input: ["text", "image", "file"],
     };
   }

@@ -1,17 +1,18 @@
 import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
-import type { PromptCacheOptions } from "./openai-cache.js";
+import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 import { type Asked, callHealing } from "./healed-call.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
+import { describedEfforts } from "./described-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -66,6 +67,15 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
+const WORDS = {
+  cache: CACHE_LIFETIMES,
+  echoReasoning: ["when-present", "always", "never"],
+  maxTokensField: ["max_tokens", "max_completion_tokens"],
+  streamUsage: [true, false],
+};
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
 type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
@@ -79,11 +89,12 @@ export class OpenAiChatModel implements ModelPort {
   readonly #endpoint: Endpoint;
   readonly #limits: CallLimits;
   readonly #provider: string;
+  readonly #efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly #maxTokensField: BodyContext["maxTokensField"];
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: OpenAiChatOptions) {
-    checkFields("OpenAiChatModel", options, OPTION_NAMES);
+    checkOptions("OpenAiChatModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "OpenAiChatModel needs the name of a model");
     }
@@ -93,6 +104,7 @@ export class OpenAiChatModel implements ModelPort {
     this.#provider = options.provider ?? "openai-chat";
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
     this.#limits = callLimits(options);
+    this.#efforts = { ...CHAT_EFFORTS, ...options.efforts };
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
@@ -108,7 +120,7 @@ export class OpenAiChatModel implements ModelPort {
       provider: this.#provider,
       model: this.#options.model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => this.#efforts[effort] !== undefined),
       input: ["text", "image", "file"],
     };
   }
@@ -129,7 +141,7 @@ export class OpenAiChatModel implements ModelPort {
       provider: this.#provider,
       replays,
       echoReasoning: this.#options.echoReasoning ?? "when-present",
-      efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
+      efforts: this.#efforts,
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,
       cacheKey: this.#options.promptCacheKey?.(request),

@@ -1,7 +1,8 @@
 import { CompositionError, ModelError, type ModelErrorKind } from "../../domain/errors.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { checkModels } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { PROXY_TYPE, toldError, type ToldError } from "./proxy-lines.js";
 import { decodeProxyRequest } from "./proxy-request.js";
@@ -63,6 +64,7 @@ const OPTION_NAMES = [
 export function proxyHandler(options: ProxyHandlerOptions): (request: Request) => Promise<Response> {
   const numbers = { maxBodyBytes: 1, bodyTimeoutMs: 1, timeoutMs: 1, maxUnreadBytes: 1, keepAliveMs: 1 };
   checkOptions("proxyHandler", options, OPTION_NAMES, numbers);
+  checkModels("proxyHandler", [options.model]);
   if (typeof options.authorize !== "function") {
     throw new CompositionError("invalid-config", "proxyHandler needs a function authorize");
   }

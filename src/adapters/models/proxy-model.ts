@@ -1,10 +1,11 @@
 import { CompositionError, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { LEAST_LIMITS } from "./call-limits.js";
+import { checkOptions } from "./check-options.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { ListenerGuard } from "./listener-guard.js";
@@ -67,6 +68,8 @@ const OPTION_NAMES = [
   "runtime",
 ] as const satisfies readonly (keyof ProxyModelOptions)[];
 
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
 /** How long the connection may stay open after the last line: a client that hangs up first cannot use it again. */
 const DRAIN_MS = 100;
 
@@ -77,7 +80,7 @@ const DRAIN_MS = 100;
  * `CompositionError("invalid-config")` for an address that is none or an unknown option.
  */
 export function proxyModel(options: ProxyModelOptions): ModelPort {
-  checkFields("proxyModel", options, OPTION_NAMES);
+  checkOptions("proxyModel", options, OPTION_NAMES, NUMBERS);
   const { authToken: apiKey, headers, fetch, provider = "proxy", model = "proxy" } = options;
   const endpoint = new Endpoint({ baseUrl: absolute(options.proxyUrl), path: "", apiKey, headers, fetch });
   const { contextWindow, efforts, input } = options;

@@ -1,10 +1,10 @@
 import { CompositionError, Defect, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ReasoningEffort, ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import { callLimits, type CallLimits } from "./call-limits.js";
 import type { ChatCompletionChunk } from "./openai-chat-wire.js";
 import { ownResponse, withOwnName } from "./own-names.js";
@@ -54,6 +54,8 @@ const OPTION_NAMES = [
   "runtime",
 ] as const satisfies readonly (keyof RawStreamOptions)[];
 
+const NUMBERS = { timeoutMs: 0, idleTimeoutMs: 0, contextWindow: 1 };
+
 /** Silence after which a reply that has its finish counts as over although its stream does not end. */
 const SETTLE_MS = 5_000;
 
@@ -73,7 +75,7 @@ class StreamModel implements ModelPort {
   readonly #provider: string;
 
   constructor(stream: RawStream, options: RawStreamOptions) {
-    checkFields("streamModel", options, OPTION_NAMES);
+    checkOptions("streamModel", options, OPTION_NAMES, NUMBERS);
     if (typeof stream !== "function" || typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "streamModel needs a function and the name of a model");
     }

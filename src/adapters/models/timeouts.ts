@@ -2,7 +2,8 @@ import { Defect, ModelError } from "../../domain/errors.js";
 import type { ModelResponse } from "../../domain/model.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
-import { askModel, checkOptions, decoratedModel } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { askModel, decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, HOLD, platformRuntime } from "./decorator-runtime.js";
 import { detailsOf, modelErrorWith } from "./model-error-with.js";
 
