@@ -10,6 +10,7 @@ import type {
   SharedV4ProviderOptions,
 } from "./ai-sdk-types.js";
 import { fileSource, imageType } from "./file-source.js";
+import { isPicture } from "./is-picture.js";
 import { legalTranscript } from "./legal-transcript.js";
 import { noteOn } from "./media-note.js";
 import { losslessJson } from "./lossless-json.js";
@@ -79,7 +80,12 @@ function fileOf(part: ImageContent | FileContent): LanguageModelV4FilePart | und
   const { url, base64 } = found;
   const data: SharedV4FileData =
     url === undefined ? { type: "data", data: base64 } : { type: "url", url: new URL(url) };
-  return { type: "file", mediaType: imageType(found), data, ...(name === undefined ? undefined : { filename: name }) };
+  return {
+    type: "file",
+    mediaType: isPicture(part) ? imageType(found) : found.mimeType,
+    data,
+    ...(name === undefined ? undefined : { filename: name }),
+  };
 }
 
 /** The longest id that every provider takes. */

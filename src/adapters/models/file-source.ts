@@ -39,15 +39,16 @@ function standardForm(text: string): string | undefined {
 }
 
 /** What base64 of each image type begins with. */
-const MAGIC: Readonly<Record<string, string>> = {
-  "/9j/": "image/jpeg",
-  iVBORw0KGgo: "image/png",
-  R0lGOD: "image/gif",
-  UklGR: "image/webp",
-};
+const MAGIC: readonly (readonly [head: RegExp, type: string])[] = [
+  [/^\/9j\//, "image/jpeg"],
+  [/^iVBORw0KGgo/, "image/png"],
+  [/^R0lGOD/, "image/gif"],
+  // The container is that of sounds and films too: its ninth to twelfth byte tell what it holds.
+  [/^UklGR.{6}XRUJQ/, "image/webp"],
+];
 
-/** The type of an image as its bytes tell it, else as declared: providers refuse a request in which the two differ. */
+/** The type of what is an image, as its bytes tell it, else as declared: providers refuse a request in which the two differ. */
 export function imageType({ base64 = "", mimeType }: FileSource): string {
-  const magic = Object.keys(MAGIC).find((head) => base64.startsWith(head));
-  return (magic === undefined ? undefined : MAGIC[magic]) ?? mimeType;
+  const start = base64.slice(0, 16);
+  return MAGIC.find(([head]) => head.test(start))?.[1] ?? mimeType;
 }

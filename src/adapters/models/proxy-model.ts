@@ -37,7 +37,7 @@ export type ProxyModelOptions = {
   /** Reported by `describe`. Default `"proxy"`. */
   readonly model?: string | undefined;
   readonly contextWindow?: number | undefined;
-  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  readonly knownEfforts?: readonly ReasoningEffort[] | undefined;
   readonly input?: ModelDescription["input"];
   /** Until the headers of the answer, in milliseconds. Default 300,000. */
   readonly timeoutMs?: number | undefined;
@@ -59,7 +59,7 @@ const OPTION_NAMES = [
   "provider",
   "model",
   "contextWindow",
-  "efforts",
+  "knownEfforts",
   "input",
   "timeoutMs",
   "idleTimeoutMs",
@@ -83,7 +83,7 @@ export function proxyModel(options: ProxyModelOptions): ModelPort {
   checkOptions("proxyModel", options, OPTION_NAMES, NUMBERS);
   const { authToken: apiKey, headers, fetch, provider = "proxy", model = "proxy" } = options;
   const endpoint = new Endpoint({ baseUrl: absolute(options.proxyUrl), path: "", apiKey, headers, fetch });
-  const { contextWindow, efforts, input } = options;
+  const { contextWindow, knownEfforts: efforts, input } = options;
   const description: ModelDescription = { provider, model, contextWindow, efforts, input };
   const context = { endpoint, provider, options };
   return {

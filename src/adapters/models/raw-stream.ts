@@ -39,7 +39,8 @@ export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeo
   /** Default `"raw-stream"`. Replies stored under another name do not get their reasoning back. */
   readonly provider?: string | undefined;
   readonly contextWindow?: number | undefined;
-  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  /** Only reported by `describe`, as the model knows them. */
+  readonly knownEfforts?: readonly ReasoningEffort[] | undefined;
   readonly input?: ModelDescription["input"];
 };
 
@@ -47,7 +48,7 @@ const OPTION_NAMES = [
   "model",
   "provider",
   "contextWindow",
-  "efforts",
+  "knownEfforts",
   "input",
   "timeoutMs",
   "idleTimeoutMs",
@@ -120,7 +121,7 @@ class StreamModel implements ModelPort {
   }
 
   describe(): ModelDescription {
-    const { model, contextWindow, efforts, input } = this.#options;
+    const { model, contextWindow, knownEfforts: efforts, input } = this.#options;
     return { provider: this.#provider, model, contextWindow, efforts, input };
   }
 

@@ -10,19 +10,19 @@ import { detailsOf, modelErrorWith } from "./model-error-with.js";
 /** How long a model call may take, in milliseconds; what is absent is not limited. Usage chunks are no token. */
 export type TimeoutOptions = {
   /** Until the first chunk of a streamed reply, and again after a reset. */
-  readonly firstTokenMs?: number | undefined;
+  readonly firstTokenTimeoutMs?: number | undefined;
   /** Between two chunks of a streamed reply. */
-  readonly idleMs?: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
   /** Until the whole response; the only limit of a call that does not stream. */
-  readonly totalMs?: number | undefined;
+  readonly totalTimeoutMs?: number | undefined;
   /** Default: the platform's clock and timers. */
   readonly runtime?: DecoratorRuntime | undefined;
 };
 
 const OPTION_NAMES = [
-  "firstTokenMs",
-  "idleMs",
-  "totalMs",
+  "firstTokenTimeoutMs",
+  "idleTimeoutMs",
+  "totalTimeoutMs",
   "runtime",
 ] as const satisfies readonly (keyof TimeoutOptions)[];
 
@@ -35,7 +35,7 @@ const GRACE_MS = 1_000;
  * left. Throws `CompositionError("invalid-config")` for options that make no sense.
  */
 export function timeouts(model: ModelPort, options: TimeoutOptions): ModelPort {
-  checkOptions("timeouts", options, OPTION_NAMES, { firstTokenMs: 0, idleMs: 0, totalMs: 0 });
+  checkOptions("timeouts", options, OPTION_NAMES, { firstTokenTimeoutMs: 0, idleTimeoutMs: 0, totalTimeoutMs: 0 });
   return decoratedModel("timeouts", [model], (request, onChunk) => new TimedCall(options).run(model, request, onChunk));
 }
 
@@ -112,13 +112,13 @@ class TimedCall {
   }
 
   #deadline(): Deadline {
-    const { totalMs = Infinity, firstTokenMs = Infinity, idleMs = Infinity } = this.#options;
-    const total = { at: this.#start + totalMs, text: `no whole reply within ${totalMs} ms` };
+    const { totalTimeoutMs = Infinity, firstTokenTimeoutMs = Infinity, idleTimeoutMs = Infinity } = this.#options;
+    const total = { at: this.#start + totalTimeoutMs, text: `no whole reply within ${totalTimeoutMs} ms` };
     if (this.#phase === "whole") return total;
     const first = this.#phase === "first";
     const next = first
-      ? { at: this.#heard + firstTokenMs, text: `no first token within ${firstTokenMs} ms` }
-      : { at: this.#heard + idleMs, text: `no chunk within ${idleMs} ms` };
+      ? { at: this.#heard + firstTokenTimeoutMs, text: `no first token within ${firstTokenTimeoutMs} ms` }
+      : { at: this.#heard + idleTimeoutMs, text: `no chunk within ${idleTimeoutMs} ms` };
     return next.at < total.at ? next : total;
   }
 

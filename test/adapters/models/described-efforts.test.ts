@@ -5,6 +5,8 @@ import { AnthropicModel } from "../../../src/adapters/models/anthropic.js";
 import { GeminiModel } from "../../../src/adapters/models/gemini.js";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import { OpenAiResponsesModel } from "../../../src/adapters/models/openai-responses.js";
+import { proxyModel } from "../../../src/adapters/models/proxy.js";
+import { streamModel } from "../../../src/adapters/models/raw-stream.js";
 import type { ReasoningEffort } from "../../../src/domain/model.js";
 import type { ModelPort } from "../../../src/ports/model.js";
 import { request, wholeBy } from "./chat-outcome.js";
@@ -75,5 +77,17 @@ describe("the efforts that a model describes", () => {
     expect(model.describe?.().efforts).toEqual(wanted);
     const plain = await body();
     for (const effort of ALL) expect((await body(effort)) !== plain).toBe(wanted.includes(effort));
+  });
+});
+
+describe("the efforts of a model that somebody else calls", () => {
+  it("are those that its options know", () => {
+    const knownEfforts: readonly ReasoningEffort[] = ["off", "high"];
+    expect(streamModel((() => undefined) as never, { model: "m", knownEfforts }).describe?.()).toMatchObject({
+      efforts: knownEfforts,
+    });
+    expect(proxyModel({ proxyUrl: "http://proxy.test", knownEfforts }).describe?.()).toMatchObject({
+      efforts: knownEfforts,
+    });
   });
 });

@@ -137,7 +137,9 @@ const wires: Readonly<Record<string, Wire>> = {
   proxy: overChat((model) => direct(handlerOf(model))),
   retrying: overChat((model) => retrying(model, { attempts: 1 })),
   fallback: overChat((model) => fallback([model])),
-  timeouts: overChat((model) => timeouts(model, { firstTokenMs: 60_000, idleMs: 60_000, totalMs: 60_000 })),
+  timeouts: overChat((model) =>
+    timeouts(model, { firstTokenTimeoutMs: 60_000, idleTimeoutMs: 60_000, totalTimeoutMs: 60_000 }),
+  ),
   rateLimited: overChat((model) => rateLimited(model, { requestsPerMinute: 1000 })),
   routed: overChat((model) => routed([], model)),
 };

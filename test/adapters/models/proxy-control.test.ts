@@ -413,7 +413,7 @@ describe("an abort of the server", () => {
 
   it("by its time limit is a timeout for the client", async () => {
     const inner = new ScriptedModel([modelStep.hang()]);
-    const { error } = await chat(direct(handlerOf(inner, { timeoutMs: 20 })));
+    const { error } = await chat(direct(handlerOf(inner, { callTimeoutMs: 20 })));
     expect(error).toMatchObject({ kind: "timeout", retryable: true });
     expect(inner.aborts).toEqual([0]);
   });
