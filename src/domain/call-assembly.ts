@@ -141,7 +141,8 @@ function parseCall(
   const { raw, name } = block;
   if (finish === undefined) return { raw, reason: "the stream has not reached the end of the call" };
   if (name === "") return { raw, reason: "the call has no name" };
-  const cut = finish.reason === "length" && raw.trim() === "";
+  // Nothing at all stands for no arguments only where the model came to its end: else nobody knows what was still to come.
+  const cut = raw.trim() === "" && finish.reason !== "stop" && finish.reason !== "tool-calls";
   const parsed = cut
     ? ({ ok: false, reason: "the arguments were cut off" } as const)
     : parseArguments(withoutPlaceholder(raw));
