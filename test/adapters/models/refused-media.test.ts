@@ -1,3 +1,4 @@
+import { UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { describe, expect, it } from "vitest";
 import { AiSdkModel } from "../../../src/adapters/models/ai-sdk.js";
@@ -159,5 +160,57 @@ describe("a picture that is refused after output began", () => {
     const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl });
     await expect(model.chat(request({ messages: history }))).rejects.toMatchObject({ partial: [{ text: "Half" }] });
     expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("a file that nobody may read any more", () => {
+  it("is left out of a second try: Gemini tells that a stored file has expired as a lack of permission", async () => {
+    const gone = "You do not have permission to access the File abc123 or it may not exist.";
+    await using server = await loopback((answer, seen, nth) => {
+      if (nth > 0) return void pieces([geminiText("ok") + geminiEnd()])(answer, seen, nth);
+      pieces([JSON.stringify({ error: { code: 403, message: gone, status: "PERMISSION_DENIED" } })], JSON_TYPE, 403)(
+        answer,
+        seen,
+        nth,
+      );
+    });
+    const model = new GeminiModel({ model: "gemini-3-flash", baseUrl: server.baseUrl });
+    const reply = await model.chatStreaming(request({ messages: history }), () => undefined);
+    expect(reply.parts).toEqual([{ type: "text", text: "ok" }]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("leaves a key without permission an error at once", async () => {
+    const body = JSON.stringify({ error: { code: 403, message: "The caller does not have permission" } });
+    await using server = await loopback(pieces([body], JSON_TYPE, 403));
+    const model = new GeminiModel({ model: "gemini-3-flash", baseUrl: server.baseUrl });
+    await expect(model.chat(request({ messages: history }))).rejects.toMatchObject({ kind: "auth" });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("a file that a provider of the AI SDK does not take", () => {
+  it("is left out of a second try, although it was refused before it was sent", async () => {
+    const prompts: string[] = [];
+    const model = new AiSdkModel({
+      model: {
+        specificationVersion: "v4",
+        provider: "p",
+        modelId: "m",
+        supportedUrls: {},
+        doGenerate: (call: { readonly prompt: unknown }) => {
+          prompts.push(JSON.stringify(call.prompt));
+          if (prompts.length === 1) {
+            return Promise.reject(
+              new UnsupportedFunctionalityError({ functionality: "file part media type application/zip" }),
+            );
+          }
+          return Promise.resolve({ content: [{ type: "text", text: "ok" }], finishReason: "stop", usage: {} });
+        },
+      } as never,
+    });
+    expect((await model.chat(request({ messages: history }))).parts).toEqual([{ type: "text", text: "ok" }]);
+    expect(prompts[0]).toContain("QQ==");
+    expect(prompts[1]).not.toContain("QQ==");
   });
 });
