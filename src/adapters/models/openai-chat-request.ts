@@ -5,8 +5,10 @@ import { type ChatTranscriptContext, toProviderTranscript } from "./openai-chat-
 import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
 import { sentChoice } from "./sent-choice.js";
+import { isStrict } from "./strict-schema.js";
+import { withoutUnionOnTop } from "./union-on-top.js";
 import type { WireNames } from "./wire-names.js";
-import { healedSchema, isStrict, sendableTools } from "./wire-schema.js";
+import { healedSchema, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is the highest that more than one server knows. The `efforts` option names others. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -63,7 +65,7 @@ function toolFields(request: ChatRequest, names: WireNames): WireObject {
       function: {
         name: names.toWire(tool.name),
         description: tool.description,
-        parameters: tool.inputSchema,
+        parameters: withoutUnionOnTop(tool.inputSchema),
       },
     })),
     tool_choice: choice === undefined ? undefined : encodeChoice(choice, names),

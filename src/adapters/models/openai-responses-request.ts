@@ -5,8 +5,10 @@ import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
 import { type ResponsesTranscriptContext, toProviderTranscript } from "./openai-responses-transcript.js";
 import { sentChoice } from "./sent-choice.js";
+import { isStrict } from "./strict-schema.js";
+import { withoutUnionOnTop } from "./union-on-top.js";
 import type { WireNames } from "./wire-names.js";
-import { healedSchema, isStrict, sendableTools } from "./wire-schema.js";
+import { healedSchema, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Models with fewer tiers are told so by the `efforts` option. */
 export const RESPONSES_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -64,7 +66,7 @@ function toolFields(request: ChatRequest, names: WireNames): WireObject {
       type: "function",
       name: names.toWire(tool.name),
       description: tool.description,
-      parameters: tool.inputSchema,
+      parameters: withoutUnionOnTop(tool.inputSchema),
       // Where it is missing this wire rewrites the schema to enforce it, and refuses what it cannot rewrite.
       strict: false,
     })),
