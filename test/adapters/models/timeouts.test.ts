@@ -77,7 +77,7 @@ describe("timeouts", () => {
   });
 
   it("refuse options that make no sense", () => {
-    for (const options of [{ idleTimeoutMs: -1 }, { totalTimeoutMs: "5" }, { idleTimeoutMs: 5 }]) {
+    for (const options of [{ idleTimeoutMs: -1 }, { totalTimeoutMs: "5" }, { idleMs: 5 }]) {
       expect(() => timeouts(new ScriptedModel(), options as TimeoutOptions)).toThrow("invalid-config");
     }
   });
@@ -256,16 +256,41 @@ describe("a model that does not stop when it is aborted", () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it("may still answer: a whole reply is no timeout", async () => {
+  it("is too late with whatever it says, but for what it has used", async () => {
     const runtime = testRuntime();
-    const { model, reply, emit } = byHand();
+    const controller = new AbortController();
+    for (const kind of ["timeout", "aborted"] as const) {
+      const { model, reply, emit } = byHand();
+      const asked = request({ signal: controller.signal });
+      const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }), asked);
+      emit(text("in time"));
+      if (kind === "timeout") await runtime.advance(100);
+      else controller.abort();
+      for (const chunk of [text("too late"), usage(9), STOP_CHUNK]) emit(chunk);
+      const late = stopResponse("too late");
+      reply.resolve({ ...late, usage: { inputTokens: 9 } });
+      const { error, chunks } = await settledBy(call);
+      expect(error).toMatchObject({ kind, usage: { inputTokens: 9 }, partial: late.parts });
+      expect(chunks).toEqual([text("in time")]);
+      expect(runtime.pendingTimers).toBe(0);
+    }
+  });
+
+  it("cannot keep its limits from being reached by never letting a timer ring", async () => {
+    const clock = testRuntime();
+    let now = 0;
+    const runtime = { elapsed: () => now, after: clock.after };
+    const { model, reply, emit, aborted } = byHand();
     const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }));
-    await runtime.advance(100);
-    emit(text("just in time"));
-    emit(STOP_CHUNK);
-    reply.resolve(stopResponse("just in time"));
-    expect((await settledBy(call)).response).toEqual(stopResponse("just in time"));
-    expect(runtime.pendingTimers).toBe(0);
+    for (const at of [1, 100, 101]) {
+      now = at;
+      emit(text(String(at)));
+    }
+    expect(aborted()).toBe(true);
+    reply.resolve(stopResponse("1100101"));
+    const { error, chunks } = await settledBy(call);
+    expect(error).toMatchObject({ kind: "timeout" });
+    expect(chunks).toEqual([text("1"), text("100")]);
   });
 
   it("may still fail by itself: that failure stands", async () => {
