@@ -31,6 +31,7 @@ const wire: readonly string[] = [
   "short-hash",
   "sse",
   "to-model-error",
+  "union-on-top",
   "wire-call-ids",
   "wire-json",
   "wire-names",
@@ -46,7 +47,7 @@ type Shared = { readonly entries: readonly string[]; readonly files: readonly st
 const kinds: readonly Shared[] = [
   {
     entries: ["openai-chat", "openai-responses", "raw-stream"],
-    files: ["openai-cache", "openai-media", "openai-parts", "openai-usage"],
+    files: ["openai-cache", "openai-media", "openai-parts", "openai-usage", "strict-schema"],
   },
   {
     // A stream of the application may speak chat completions.

@@ -30,8 +30,8 @@ const OPTION_NAMES = [
 const GRACE_MS = 1_000;
 
 /**
- * Ends a call that takes too long with `ModelError("timeout")`, and aborts it: the error holds what the aborted call says it had streamed
- * and used. A model that does not stop is left behind after a second, after an abort of the request too; neither timer nor listener is
+ * Ends a call that takes too long with `ModelError("timeout")`, and aborts it: nothing of it passes any more, and the error holds
+ * what the aborted call says it had streamed and used. A model that does not stop is left behind after a second, after an abort of the request too; neither timer nor listener is
  * left. Throws `CompositionError("invalid-config")` for options that make no sense.
  */
 export function timeouts(model: ModelPort, options: TimeoutOptions): ModelPort {
@@ -50,6 +50,8 @@ class TimedCall {
   #phase: "whole" | "first" | "idle" = "whole";
   #heard: number;
   #timedOut: ModelError | undefined;
+  /** Why nothing of the model passes any more. */
+  #ended: ModelError | undefined;
   #cancelTimer = (): void => undefined;
   #giveUp: (error: ModelError) => void = () => undefined;
 
@@ -64,7 +66,7 @@ class TimedCall {
     const onAbort = (): void => this.#stop(new ModelError("aborted", "the request was aborted"));
     let live = true;
     const listener = (chunk: StreamChunk): void => {
-      if (!live) return;
+      if (!live || this.#isOver()) return;
       this.#hear(chunk);
       onChunk?.(chunk);
     };
@@ -78,7 +80,11 @@ class TimedCall {
       return await new Promise((resolve, reject) => {
         this.#giveUp = reject;
         const own = { ...request, signal: this.#controller.signal };
-        askModel(model, own, onChunk === undefined ? undefined : listener).then(resolve, reject);
+        askModel(model, own, onChunk === undefined ? undefined : listener).then((response) => {
+          const { usage, parts: partial } = response;
+          if (this.#ended === undefined) resolve(response);
+          else reject(modelErrorWith(this.#ended, { usage, partial }));
+        }, reject);
       });
     } catch (error) {
       throw this.#verdict(error);
@@ -89,8 +95,17 @@ class TimedCall {
     }
   }
 
+  /** Whether the call has been told to stop; a stream that keeps every timer from ringing is told here. */
+  #isOver(): boolean {
+    if (this.#ended === undefined) {
+      const due = this.#deadline();
+      if (due.at < this.#runtime.elapsed()) this.#timeOut(due);
+    }
+    return this.#ended !== undefined;
+  }
+
   #hear(chunk: StreamChunk): void {
-    if (chunk.type === "usage" || this.#controller.signal.aborted) return;
+    if (chunk.type === "usage") return;
     this.#heard = this.#runtime.elapsed();
     const phase = chunk.type === "reset" ? "first" : "idle";
     if (phase === this.#phase) return;
@@ -104,8 +119,7 @@ class TimedCall {
     const ring = (): void => {
       const due = this.#deadline();
       if (due.at > this.#runtime.elapsed()) return this.#arm();
-      this.#timedOut = new ModelError("timeout", due.text);
-      this.#stop(this.#timedOut);
+      this.#timeOut(due);
     };
     const left = this.#deadline().at - this.#runtime.elapsed();
     this.#cancelTimer = this.#runtime.after(Math.max(0, left), ring, HOLD);
@@ -122,8 +136,14 @@ class TimedCall {
     return next.at < total.at ? next : total;
   }
 
-  /** Tells the model to stop, and gives it up where it does not. */
+  #timeOut({ text }: Deadline): void {
+    this.#timedOut = new ModelError("timeout", text);
+    this.#stop(this.#timedOut);
+  }
+
+  /** Tells the model to stop, and gives it up where it does not; what it still says is of no use to anybody. */
   #stop(error: ModelError): void {
+    this.#ended ??= error;
     this.#cancelTimer();
     this.#cancelTimer = this.#runtime.after(GRACE_MS, () => this.#giveUp(error), HOLD);
     this.#controller.abort();

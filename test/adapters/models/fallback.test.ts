@@ -64,6 +64,46 @@ describe("fallback", () => {
     expect((await chat(fallback([new ScriptedModel([fail(lonely)])]))).error).toBe(lonely);
   });
 
+  it("keeps earlier failures where a later one is not for the next model", async () => {
+    const errors = [broken("overloaded", { usage: { inputTokens: 1 } }), broken("invalid-request", { status: 404 })];
+    const unused = new ScriptedModel();
+    for (const ask of [stream, chat]) {
+      const models = errors.map((error) => new ScriptedModel([fail(error)]));
+      const { error } = await ask(fallback([...models, unused]));
+      expect(error).toMatchObject({ kind: "invalid-request", status: 404, retryable: true, cause: { errors } });
+      expect(error).toMatchObject({ usage: { inputTokens: 1 } });
+    }
+    expect(unused.callCount).toBe(0);
+  });
+
+  it("keeps earlier failures where a model breaks off its output", async () => {
+    const busy = broken("overloaded");
+    const halfway = new ScriptedModel([fail(broken("transport"), [text("half")])]);
+    const { error } = await stream(fallback([new ScriptedModel([fail(busy)]), halfway]));
+    expect(error).toMatchObject({ kind: "transport", cause: { errors: [busy, { kind: "transport" }] } });
+  });
+
+  it("asks for the model that a request names only where the name means the same", async () => {
+    const named: (string | undefined)[] = [];
+    const provider = (provider: string | undefined, model: string): ModelPort => ({
+      chat({ options }) {
+        named.push(options.model);
+        expect(options.temperature).toBe(1);
+        return Promise.reject(broken());
+      },
+      ...(provider === undefined ? {} : { describe: () => ({ provider, model }) }),
+    });
+    const models = [
+      provider("a", "m"),
+      provider("a", "m"),
+      provider("a", "n"),
+      provider("b", "m"),
+      provider(undefined, "m"),
+    ];
+    await chat(fallback(models), request({ options: { model: "special", temperature: 1 } }));
+    expect(named).toEqual(["special", "special", undefined, undefined, undefined]);
+  });
+
   it("streams where any model does: of one that cannot, the whole reply comes as chunks", async () => {
     const reply = {
       parts: [
