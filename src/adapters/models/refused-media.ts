@@ -1,6 +1,7 @@
 import type { Content } from "../../domain/content.js";
 import { ModelError } from "../../domain/errors.js";
 import type { Message } from "../../domain/message.js";
+import { contentFault } from "../../domain/part-shape.js";
 import type { ChatRequest } from "../../ports/model.js";
 import type { Healer } from "./healed-call.js";
 import { noteOn } from "./media-note.js";
@@ -16,7 +17,7 @@ export const mediaHealer: Healer = (asked, error) => {
 };
 
 function withoutMedia(request: ChatRequest): ChatRequest | undefined {
-  const newest = request.messages.findLastIndex(({ role }) => role === "user");
+  const newest = request.messages.findLastIndex((message) => roleOf(message) === "user");
   const messages = request.messages.map((message, at) => (at < newest ? withNotes(message) : message));
   return messages.some((message, at) => message !== request.messages[at]) ? { ...request, messages } : undefined;
 }
@@ -35,13 +36,19 @@ function isRefusal(error: unknown): boolean {
   return WORDS.test(error.message);
 }
 
+/** Sessions may be damaged: what is no message has no role. */
+function roleOf(message: Message | null): string | undefined {
+  return message?.role;
+}
+
 function withNotes(message: Message): Message {
-  if (message.role === "assistant" || !Array.isArray(message.content)) return message;
+  const role = roleOf(message);
+  if (role === undefined || message.role === "assistant" || !Array.isArray(message.content)) return message;
   const content = message.content as readonly Content[];
   const noted = content.map((part): Content => (isMedia(part) ? { type: "text", text: noteOn(part) } : part));
   return noted.some((part, at) => part !== content[at]) ? { ...message, content: noted } : message;
 }
 
 function isMedia(part: Content): part is Exclude<Content, { type: "text" }> {
-  return (part as Content | null)?.type === "image" || (part as Content | null)?.type === "file";
+  return contentFault(part) === undefined && part.type !== "text";
 }

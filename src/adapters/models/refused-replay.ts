@@ -1,4 +1,6 @@
 import { ModelError } from "../../domain/errors.js";
+import { isJsonObject } from "../../domain/json.js";
+import type { Message } from "../../domain/message.js";
 import type { ChatRequest } from "../../ports/model.js";
 import type { Healer } from "./healed-call.js";
 
@@ -22,10 +24,15 @@ function isRefusal(error: unknown): boolean {
 
 /** Holds where a reply of this provider, has reasoning or data of its own. */
 export function hasReplay({ messages }: ChatRequest, provider: string): boolean {
-  return messages.some(
-    (message) =>
-      message.role === "assistant" &&
-      (message.provider === undefined || message.provider === provider) &&
-      message.parts.some((part) => part.type === "reasoning" || part.providerData !== undefined),
-  );
+  return messages.some((message: Message | null) => {
+    if (message?.role !== "assistant" || (message.provider !== undefined && message.provider !== provider))
+      return false;
+    const parts: unknown = message.parts;
+    return Array.isArray(parts) && parts.some(isReplay);
+  });
+}
+
+/** Sessions may be damaged: anything may stand among the parts. */
+function isReplay(part: unknown): boolean {
+  return isJsonObject(part) && (part["type"] === "reasoning" || part["providerData"] !== undefined);
 }

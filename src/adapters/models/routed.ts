@@ -48,7 +48,7 @@ function chosen(routes: readonly ModelRoute[], request: ChatRequest): ModelRoute
 export function hasImages({ messages }: ChatRequest): boolean {
   return messages.some((message) => {
     // Sessions of older versions hold plain text.
-    const content: unknown = "content" in message ? message.content : undefined;
+    const content: unknown = isJsonObject(message) ? Reflect.get(message, "content") : undefined;
     return Array.isArray(content) && content.some(isPicture);
   });
 }

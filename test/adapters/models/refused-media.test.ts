@@ -7,6 +7,7 @@ import { GeminiModel } from "../../../src/adapters/models/gemini.js";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import { OpenAiResponsesModel } from "../../../src/adapters/models/openai-responses.js";
 import type { Content } from "../../../src/domain/content.js";
+import { ModelError } from "../../../src/domain/errors.js";
 import type { AssistantPart, Message } from "../../../src/domain/message.js";
 import type { ModelPort } from "../../../src/ports/model.js";
 import { end, start, text as claudeText } from "./anthropic-wire.js";
@@ -212,5 +213,23 @@ describe("a file that a provider of the AI SDK does not take", () => {
     expect((await model.chat(request({ messages: history }))).parts).toEqual([{ type: "text", text: "ok" }]);
     expect(prompts[0]).toContain("QQ==");
     expect(prompts[1]).not.toContain("QQ==");
+  });
+});
+
+describe.each(wires)("a damaged session on the $wire wire", ({ make, ok, sealed }) => {
+  const damaged = [null, 7, { role: "assistant" }, { role: "assistant", parts: [null, 7] }, { role: "user" }];
+
+  it("keeps no refusal from being a ModelError, and no cure from what is whole", async () => {
+    for (const message of [GONE, sealed]) {
+      await using server = await loopback(refused(message));
+      const call = make(server.baseUrl).chat(request({ messages: [...damaged, user("hi")] as never }));
+      await expect(call).rejects.toBeInstanceOf(ModelError);
+    }
+    await using server = await loopback((answer, seen, nth) => {
+      (nth === 0 ? refused(GONE) : pieces([ok]))(answer, seen, nth);
+    });
+    const messages = [...damaged, ...history] as never;
+    const { parts } = await make(server.baseUrl).chatStreaming(request({ messages }), () => undefined);
+    expect(parts).toEqual([{ type: "text", text: "ok" }]);
   });
 });

@@ -90,6 +90,7 @@ describe("hasImages", () => {
   });
 
   it("does not hold, and does not throw, for what older sessions hold", () => {
+    expect(hasImages(request({ messages: [null, 7] as never }))).toBe(false);
     for (const content of ["only text", undefined, null, [null], [{ type: "file" }], [7]]) {
       expect(holding(content)).toBe(false);
     }
