@@ -3,6 +3,7 @@
  * one file of `wire`, which every adapter that speaks HTTP needs, whatever its provider.
  */
 const wire: readonly string[] = [
+  "breather",
   "call-limits",
   "call-model",
   "described-efforts",
@@ -32,6 +33,7 @@ const wire: readonly string[] = [
   "sse",
   "to-model-error",
   "union-on-top",
+  "unknown-keys",
   "wire-call-ids",
   "wire-json",
   "wire-names",

@@ -3,14 +3,17 @@ import type { ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { ChunkListener } from "../../ports/model.js";
 import { AiSdkDecoder } from "./ai-sdk-chunks.js";
-import { aiSdkFailure, headersOf, keysIn } from "./ai-sdk-errors.js";
+import { aiSdkFailure, headersOf } from "./ai-sdk-errors.js";
 import type { LanguageModelV4CallOptions } from "./ai-sdk-types.js";
+import { Breather } from "./breather.js";
 import type { CallLimits } from "./call-limits.js";
 import { ownResponse, withOwnName } from "./own-names.js";
 import { ListenerGuard } from "./listener-guard.js";
+import { ModelFailure } from "./model-failure.js";
 import { prepared } from "./prepared.js";
 import { RequestWatch } from "./request-watch.js";
 import { toModelError } from "./to-model-error.js";
+import { keysIn, withoutUnknownKeys } from "./unknown-keys.js";
 import type { WireNames } from "./wire-names.js";
 
 /** What is called of a model, whatever its spec. */
@@ -70,6 +73,9 @@ export async function callAiSdk(call: AiSdkCall): Promise<ModelResponse> {
   }
 }
 
+/** Silence after which a reply that has its finish counts as over although its stream does not end. */
+const SETTLE_MS = 5_000;
+
 async function readWhole(
   { port }: AiSdkCall,
   options: LanguageModelV4CallOptions,
@@ -100,12 +106,15 @@ async function readStream(
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   watch.onStop(cancel);
   watch.expect(limits.idleTimeoutMs, "piece of the reply");
+  const breather = new Breather();
   try {
     for (;;) {
-      const { done, value } = await reader.read();
-      watch.check();
-      if (done) return;
-      if (decoder.part(value)) watch.progress();
+      const next = await nextPart(reader, watch);
+      if (next === undefined) return;
+      const isProgress = decoder.part(next.value);
+      if (decoder.finished && !watch.settled) watch.settle(SETTLE_MS);
+      else if (isProgress && !watch.settled) watch.progress();
+      await breather.step();
     }
   } catch (error) {
     // What the model says of its own end counts less than what ended it.
@@ -116,14 +125,33 @@ async function readStream(
   }
 }
 
+/** Undefined at the end, which a break is too once the reply is whole. */
+async function nextPart(
+  reader: ReadableStreamDefaultReader<unknown>,
+  watch: RequestWatch,
+): Promise<{ readonly value: unknown } | undefined> {
+  try {
+    const { done, value } = await reader.read();
+    watch.check();
+    return done || watch.stopped ? undefined : { value };
+  } catch (error) {
+    watch.check();
+    if (watch.settled) return undefined;
+    throw error;
+  }
+}
+
 function failureOf(error: unknown, call: AiSdkCall, accumulator: StreamAccumulator, decoder: AiSdkDecoder): Error {
   const { provider, names, toolNames } = call;
   try {
-    const secrets = [...call.secrets, ...keysIn(error)];
+    const failure = aiSdkFailure(error);
+    const told = failure instanceof ModelFailure ? withoutUnknownKeys(failure) : failure;
+    const keys = told instanceof ModelFailure ? keysIn(told.details.quote ?? "") : [];
+    const secrets = [...call.secrets, ...keys.filter((key) => !toolNames.includes(key))];
     const headers = headersOf(error) ?? decoder.headers;
     const soFar = accumulator.partial();
     const about = { provider, names, toolNames, secrets, headers, replyId: decoder.responseId, soFar };
-    return toModelError(aiSdkFailure(error), about);
+    return toModelError(told, about);
   } catch {
     return new ModelError("response-parse", "the reply could not be read", { provider });
   }

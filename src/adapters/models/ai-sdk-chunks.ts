@@ -27,6 +27,8 @@ export class AiSdkDecoder {
   model: string | undefined;
   /** The provider's id of the reply. */
   responseId: string | undefined;
+  /** The reply has its finish, whatever else its stream may bring. */
+  finished = false;
   /** Of the HTTP answer, where the provider shows them. */
   headers: Headers | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
@@ -92,6 +94,7 @@ export class AiSdkDecoder {
     const hasNoEnd = unified === "interrupted" || (streamed && unified === "other" && raw === undefined);
     if (hasNoEnd) throw failure("response-parse", "the stream ended before the reply was finished", raw);
     if (unified === "error") throw failure("server", "the provider broke off the reply", raw);
+    this.finished = true;
     this.#emit({ type: "finish", reason: REASONS[unified] ?? "other", rawReason: raw ?? unified });
   }
 

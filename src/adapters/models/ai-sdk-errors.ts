@@ -62,24 +62,6 @@ export function headersOf(error: unknown): Headers | undefined {
   return error instanceof Error && error.name === "AI_APICallError" ? sdkError(error).headers : undefined;
 }
 
-/** What keys and tokens look like where providers quote them. */
-const KEYS = [
-  /\b(?:sk|pk|rk|gsk|xai|hf|ghp)[-_][\w-]{8,}/g,
-  /\bAIza[\w-]{10,}/g,
-  /(?<=\bbearer\s{1,4})[^\s"',}]{6,}/gi,
-  /(?<=\b(?:api.?key|token|secret)\b[^:=\n]{0,30}[:=]\s{0,4}["']?)[^\s"',}]{6,}/gi,
-];
-
-/** The keys that a provider quotes in an error: only the provider knows them beforehand, so that they are told by their looks. */
-export function keysIn(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) return [];
-  const { message, body } = sdkError(error);
-  const text = `${message.slice(0, QUOTED)}\n${body.slice(0, QUOTED)}`;
-  return KEYS.flatMap((pattern) => text.match(pattern) ?? []);
-}
-
-const QUOTED = 16 * 1024;
-
 function sdkError(error: Error): SdkError {
   const field = (key: string): unknown => Reflect.get(error, key);
   const status = field("statusCode");

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
 import { checkOptions } from "./check-options.js";
-import { type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
+import { type AiSdkCall, type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
 import { callOptions } from "./ai-sdk-request.js";
 import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 import { toV3 } from "./ai-sdk-v3.js";
@@ -11,6 +11,7 @@ import { callLimits, type CallLimits } from "./call-limits.js";
 import { type Asked, callHealing } from "./healed-call.js";
 import { describedEfforts } from "./described-efforts.js";
 import { ModelFailure } from "./model-failure.js";
+import { prepared } from "./prepared.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
 import { secretsOfHeaders } from "./secrets.js";
@@ -97,16 +98,17 @@ export class AiSdkModel implements ModelPort {
 
   async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
     const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
-    const send = (asked: Asked): Promise<ModelResponse> => this.#send(asked, how);
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callAiSdk(prepared(this.#provider, () => this.#prepare(asked, how)));
     return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  async #send({ request, replays }: Asked, { stream, onChunk }: How): Promise<ModelResponse> {
+  #prepare({ request, replays }: Asked, { stream, onChunk }: How): AiSdkCall {
     const { headers, providerOptions, efforts = {} } = this.#options;
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools, { first: "letter" });
     const port = (): AiSdkLanguageModel => this.#modelFor(request);
-    return await callAiSdk({
+    return {
       port: portOf(port),
       provider: this.#provider,
       limits: callLimits(this.#options),
@@ -118,14 +120,16 @@ export class AiSdkModel implements ModelPort {
       encode: (signal) =>
         callOptions(request, { names, provider: this.#provider, replays, signal, headers, providerOptions, efforts }),
       onChunk,
-    });
+    };
   }
 
   #modelFor({ options }: ChatRequest): AiSdkLanguageModel {
     const { model, modelOf } = this.#options;
     if (options.model === undefined || options.model === model.modelId) return model;
     if (modelOf === undefined) throw new ModelFailure("request-build", "this adapter has one model, and no modelOf");
-    return modelOf(options.model);
+    const found: unknown = modelOf(options.model);
+    if (isKnown(found)) return found;
+    throw new ModelFailure("request-build", "modelOf has no model of spec v3 or v4 for the name that was asked for");
   }
 }
 

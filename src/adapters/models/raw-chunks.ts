@@ -1,5 +1,7 @@
+import { decodeFinishReason } from "../../domain/finish-reason.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
+import { decodeUsage, isUsage } from "../../domain/usage.js";
 import { ModelFailure } from "./model-failure.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 
@@ -43,7 +45,7 @@ export class RawChunks {
     } else {
       if (own.type === "finish") this.finished = true;
       if (own.type === "reset") this.#beginAnew();
-      this.#emit(own);
+      this.#emit(decoded(own));
     }
   }
 
@@ -58,6 +60,14 @@ export class RawChunks {
   end(): void {
     if (this.#hasWire) this.#decoder.end();
   }
+}
+
+/** The chunk with counts and reasons there are: an application may get its own from elsewhere. */
+function decoded(chunk: StreamChunk): StreamChunk {
+  if (chunk.type === "usage") return isUsage(chunk.usage) ? chunk : { ...chunk, usage: decodeUsage(chunk.usage) };
+  if (chunk.type !== "finish") return chunk;
+  const reason = decodeFinishReason(chunk.reason);
+  return reason === chunk.reason ? chunk : { ...chunk, reason, rawReason: chunk.rawReason ?? chunk.reason };
 }
 
 function ownChunk(value: object): StreamChunk | undefined {

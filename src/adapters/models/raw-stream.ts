@@ -15,6 +15,7 @@ import { abandon, eachOf } from "./raw-iteration.js";
 import { RequestWatch } from "./request-watch.js";
 import { thrownFailure } from "./thrown-failure.js";
 import { toModelError } from "./to-model-error.js";
+import { keysIn, withoutUnknownKeys } from "./unknown-keys.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
 
@@ -92,12 +93,13 @@ class StreamModel implements ModelPort {
   async chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
     const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
     const names = new WireNames(tools);
+    const sent = tools.map((name) => names.toWire(name));
     const accumulator = new StreamAccumulator();
     const listener = new ListenerGuard(onChunk);
     const watch = new RequestWatch(request.signal, callLimits(this.#options).runtime);
     const chunks = new RawChunks((chunk) => {
       const own = withOwnName(chunk, names);
-      watch.progress();
+      if (!watch.settled) watch.progress();
       accumulator.push(own);
       listener.take(own);
     });
@@ -107,11 +109,12 @@ class StreamModel implements ModelPort {
     } catch (error) {
       listener.check();
       if (error instanceof ModelError || Defect.is(error)) throw error;
-      throw toModelError(thrownFailure(error), {
+      const failure = withoutUnknownKeys(thrownFailure(error));
+      throw toModelError(failure, {
         provider: this.#provider,
         names,
-        toolNames: tools.map((name) => names.toWire(name)),
-        secrets: [],
+        toolNames: sent,
+        secrets: keysIn(failure.details.quote ?? "").filter((key) => !sent.includes(key)),
         headers: undefined,
         soFar: accumulator.partial(),
       });

@@ -64,6 +64,24 @@ describe("a typed error of another port", () => {
     expect(failed).toMatchObject({ kind: "transport", cause: inner });
   });
 
+  it("is a request that could not be built where it comes before the call", async () => {
+    const asked = request({ tools: null as never });
+    const failure: unknown = await language(sdkStream)
+      .chat(asked)
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ModelError);
+    expect(failure).toMatchObject({ kind: "request-build", retryable: false });
+  });
+
+  it("is a request that could not be built where there is no model of the name it asks for", async () => {
+    const model = { specificationVersion: "v4", provider: "p", modelId: "m", supportedUrls: {} } as never;
+    const asked = request({ options: { model: "other" } });
+    for (const modelOf of [() => undefined as never, () => ({}) as never, undefined]) {
+      const call = new AiSdkModel({ model, modelOf }).chat(asked);
+      await expect(call).rejects.toMatchObject({ kind: "request-build", retryable: false });
+    }
+  });
+
   it("is told from a model's own and from a defect, which pass as they are", async () => {
     for (const error of [new ModelError("overloaded", "busy"), new Defect("script ran out")]) {
       await expect(language(() => Promise.reject(error)).chat(request())).rejects.toBe(error);
