@@ -109,21 +109,23 @@ describe("the caller's signal", () => {
 
 describe("a timeout", () => {
   it("ends a call that gets no answer", async () => {
-    await using server = await loopback(() => undefined);
-    expect(await streamed({ baseUrl: server.baseUrl, timeoutMs: 30 })).toEqual({
+    const runtime = testRuntime();
+    await using server = await loopback(() => void runtime.advance(30));
+    expect(await streamed({ baseUrl: server.baseUrl, runtime, timeoutMs: 30 })).toEqual({
       error: "timeout",
       message: "ModelError(timeout): no answer within 30 ms",
     });
   });
 
   it("F179: ends a stream that stalls, with what came, and cancels the request", async () => {
-    await using server = await stalled(delta({ content: "Half" }));
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 30 })).toEqual({
+    const runtime = testRuntime();
+    const { fetch, cancelled } = paced(runtime, [delta({ content: "Half" })], { silenceMs: 30 });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 30 })).toEqual({
       error: "timeout",
       message: "ModelError(timeout): no piece of the reply within 30 ms",
       partialText: "Half",
     });
-    await server.closed;
+    await cancelled;
   });
 
   it("F179: does not take comments and empty deltas for progress", async () => {

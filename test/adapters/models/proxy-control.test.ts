@@ -449,15 +449,16 @@ describe("a client of a proxy", () => {
   });
 
   it("waits for an answer and for a line no longer than it is told to", async () => {
-    await using silent = await loopback(() => undefined);
-    const silence = await stream(proxyModel({ proxyUrl: silent.baseUrl, timeoutMs: 30 }));
+    const runtime = testRuntime();
+    await using silent = await loopback(() => void runtime.advance(30));
+    const silence = await stream(proxyModel({ proxyUrl: silent.baseUrl, runtime, timeoutMs: 30 }));
     expect(silence.error).toMatchObject({ kind: "timeout" });
-    await using stalled = await loopback((response) => {
-      response.writeHead(200).write('ennead-model 1\n{"type":"textDelta","text":"Half"}\n\n\n');
-    });
-    const stall = await stream(proxyModel({ proxyUrl: stalled.baseUrl, idleTimeoutMs: 30 }));
+    const half = 'ennead-model 1\n{"type":"textDelta","text":"Half"}\n\n\n';
+    const { fetch, cancelled } = paced(runtime, [half], { silenceMs: 30 });
+    const proxyUrl = "http://proxy.test/";
+    const stall = await stream(proxyModel({ proxyUrl, fetch, runtime, idleTimeoutMs: 30 }));
     expect(stall.error).toMatchObject({ kind: "timeout", partial: [{ text: "Half" }] });
-    await stalled.closed;
+    await cancelled;
   });
 
   it("takes no blank line for a sign of life, but every other", async () => {

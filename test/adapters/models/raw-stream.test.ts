@@ -1,5 +1,4 @@
 import { getEventListeners } from "node:events";
-import { setImmediate } from "node:timers/promises";
 import OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
@@ -251,16 +250,18 @@ describe("a stream that does not heed anything", () => {
   });
 
   it("times out where it never begins or falls silent; chunks that bring nothing are silence", async () => {
-    expect(await wholeBy(modelOf(never, { timeoutMs: 20 }))).toMatchObject({ error: "timeout" });
+    const runtime = testRuntime();
+    const late = (): Promise<never> => runtime.advance(20).then(never);
+    expect(await wholeBy(modelOf(late, { runtime, timeoutMs: 20 }))).toMatchObject({ error: "timeout" });
     const silent = modelOf(
       async function* () {
         yield text("Half");
         for (;;) {
-          await setImmediate();
+          await runtime.advance(20);
           yield piece({ role: "assistant" });
         }
       },
-      { idleTimeoutMs: 30 },
+      { runtime, idleTimeoutMs: 30 },
     );
     expect(await wholeBy(silent)).toMatchObject({ error: "timeout", partialText: "Half" });
   });
@@ -269,6 +270,7 @@ describe("a stream that does not heed anything", () => {
     ["of our own", [text("hi"), STOPPED]],
     ["of the wire", [piece({ content: "hi" }, "stop")]],
   ])("is a whole reply where it never ends after its finish, and is told to close: %s", async (_, chunks) => {
+    const runtime = testRuntime();
     const closed = Promise.withResolvers<undefined>();
     const model = modelOf(
       () => {
@@ -277,7 +279,7 @@ describe("a stream that does not heed anything", () => {
           [Symbol.asyncIterator]: () => ({
             next: async () => {
               const next = await inner.next();
-              return next.done === true ? never() : next;
+              return next.done === true ? runtime.advance(30).then(never) : next;
             },
             return: () => {
               closed.resolve(undefined);
@@ -286,7 +288,7 @@ describe("a stream that does not heed anything", () => {
           }),
         };
       },
-      { idleTimeoutMs: 30 },
+      { runtime, idleTimeoutMs: 30 },
     );
     expect(await wholeBy(model)).toEqual({ text: "hi", finish: "stop" });
     await closed.promise;
@@ -311,10 +313,12 @@ describe("a stream that does not heed anything", () => {
   it("times out where it falls silent after a reset, and ends on an abort after its finish", async () => {
     async function* silent(...chunks: readonly StreamChunk[]): AsyncGenerator<RawChunk> {
       yield* chunks;
+      await runtime.advance(20);
       await never();
     }
+    const runtime = testRuntime();
     const reset: StreamChunk = { type: "reset", reason: "again" };
-    const again = modelOf(() => silent(text("a"), STOPPED, reset), { idleTimeoutMs: 20 });
+    const again = modelOf(() => silent(text("a"), STOPPED, reset), { runtime, idleTimeoutMs: 20 });
     expect(await wholeBy(again)).toMatchObject({ error: "timeout" });
     const controller = new AbortController();
     const call = modelOf(() => silent(text("a"), STOPPED)).chatStreaming?.(
