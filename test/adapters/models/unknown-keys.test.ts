@@ -20,21 +20,23 @@ async function failureOf(model: ModelPort): Promise<ModelError> {
 const KEYS = ["0f1e2d3c4b5a69788796a5b4c3d2e1f0", "r8_Qq1Ww2Ee3Rr4Tt5Yy6Uu7Ii8"];
 
 describe("a key that the adapter does not know", () => {
-  it.each(["The key KEY is unknown", "KEY: no such credential", "No account for 'KEY'", `${" ".repeat(70_000)}KEY`])(
-    "stays out of the errors of an AI SDK provider: %s",
-    async (text) => {
-      for (const apiKey of KEYS) {
-        for (const status of [400, 401, 403, 429]) {
-          const body = JSON.stringify({ error: { message: text.replace("KEY", apiKey) } });
-          await using server = await loopback(pieces([body], JSON_TYPE, status));
-          const model = createOpenAICompatible({ name: "c", apiKey, baseURL: server.baseUrl })("m");
-          const error = await failureOf(new AiSdkModel({ model }));
-          expect(error).toMatchObject({ status });
-          expect(JSON.stringify(error) + String(error)).not.toContain(apiKey.slice(0, 8));
-        }
+  it.each([
+    ["as a name", "The key KEY is unknown"],
+    ["in front", "KEY: no such credential"],
+    ["in quotes", "No account for 'KEY'"],
+    ["behind a long blank", `${" ".repeat(70_000)}KEY`],
+  ])("stays out of the errors of an AI SDK provider that tells it %s", async (_place, text) => {
+    for (const apiKey of KEYS) {
+      for (const status of [400, 401, 403, 429]) {
+        const body = JSON.stringify({ error: { message: text.replace("KEY", apiKey) } });
+        await using server = await loopback(pieces([body], JSON_TYPE, status));
+        const model = createOpenAICompatible({ name: "c", apiKey, baseURL: server.baseUrl })("m");
+        const error = await failureOf(new AiSdkModel({ model }));
+        expect(error).toMatchObject({ status });
+        expect(JSON.stringify(error) + String(error)).not.toContain(apiKey.slice(0, 8));
       }
-    },
-  );
+    }
+  });
 
   it("stays out of the errors inside an application's stream", async () => {
     for (const [key, code, kind] of [
