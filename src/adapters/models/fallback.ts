@@ -64,8 +64,10 @@ export function fallback(models: readonly ModelPort[], options: FallbackOptions 
         if (!(error instanceof ModelError)) throw error;
         if (request.signal.aborted) throw attempts.failure(error);
         failures.push(error);
-        if (!fallsThrough(error)) break;
-        candidate.coolUntil = coolUntil(error, coolDownMs, runtime.elapsed());
+        const isOver = !fallsThrough(error);
+        // One that stood in for another and could not would else be asked first, and alone, the next time.
+        if (!isOver || failures.length > 1) candidate.coolUntil = coolUntil(error, coolDownMs, runtime.elapsed());
+        if (isOver) break;
         if (attempts.outputBegan && afterOutput === "give-up") break;
       }
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Defect, type ModelErrorKind } from "../../../src/domain/errors.js";
-import { fallback, FALLBACK_KINDS, type FallbackOptions } from "../../../src/adapters/models/decorators.js";
+import { fallback, FALLBACK_KINDS, type FallbackOptions, retrying } from "../../../src/adapters/models/decorators.js";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import type { ModelPort } from "../../../src/ports/model.js";
 import { modelStep, ScriptedModel, stopResponse, testRuntime, textStream } from "../../../src/testkit/index.js";
@@ -74,6 +74,18 @@ describe("fallback", () => {
       expect(error).toMatchObject({ usage: { inputTokens: 1 } });
     }
     expect(unused.callCount).toBe(0);
+  });
+
+  it("asks the busy one again, where the next cannot stand in, as often as it is made to", async () => {
+    const runtime = testRuntime();
+    const busy = new ScriptedModel([fail(broken("overloaded")), fail(broken("overloaded")), says("at last")]);
+    const misnamed = new ScriptedModel(
+      Array.from({ length: 2 }, () => fail(broken("invalid-request", { status: 404 }))),
+    );
+    const call = chat(retrying(fallback([busy, misnamed], { runtime }), { runtime }));
+    for (let round = 0; round < 3; round++) await runtime.advance(2000);
+    expect((await call).response).toEqual(stopResponse("at last"));
+    expect([busy.callCount, misnamed.callCount]).toEqual([3, 2]);
   });
 
   it("keeps earlier failures where a model breaks off its output", async () => {
