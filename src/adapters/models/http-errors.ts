@@ -124,6 +124,7 @@ function byWords(words: string): Verdict {
   if (/overloaded|capacity|unavailable/i.test(words)) return { kind: "overloaded" };
   if (/time.?d?.?out|deadline/i.test(words)) return { kind: "timeout" };
   if (BAD_KEY.test(words) || /permission.?(?:denied|error)|unauthorized/i.test(words)) return { kind: "auth" };
+  if (SETTING.test(words) || SETTING_CODE.test(words)) return { kind: "invalid-request" };
   if (FILTERED.test(words)) return { kind: "content-filter" };
   if (BAD_REQUEST.test(words)) return { kind: "invalid-request" };
   return { kind: "server" };

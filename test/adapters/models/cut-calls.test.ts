@@ -71,6 +71,11 @@ describe("a stream that says it is broken, or shows it", () => {
     },
   );
 
+  it("is over where the context was full", async () => {
+    const outcome = await chatOutcome(delta({ content: "half a sen" }) + delta({}, "model_context_window_exceeded"));
+    expect(outcome).toMatchObject({ finish: "length", text: "half a sen" });
+  });
+
   it("fails where its end marker comes without any finish", async () => {
     expect(await chatOutcome(delta({ content: "half a sen" }) + DONE)).toMatchObject({
       error: "response-parse",

@@ -5,7 +5,7 @@ import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import { testRuntime } from "../../../src/testkit/index.js";
 import * as anthropic from "./anthropic-wire.js";
 import { request, streamedBy } from "./chat-outcome.js";
-import { delta, JSON_TYPE, loopback, pieces, SSE, STOP } from "./loopback.js";
+import { delta, event, JSON_TYPE, loopback, pieces, SSE, STOP } from "./loopback.js";
 
 /** How a server's refusal is understood. */
 async function judged(status: number, error: object, headers: Record<string, string> = {}): Promise<unknown> {
@@ -83,6 +83,17 @@ describe("an error that speaks of the context or of a filter", () => {
   ])("with status %i is what it is about: %s", async (status, message, kind, retryable) => {
     expect(await judged(status, { message })).toMatchObject({ kind, retryable });
   });
+});
+
+describe("an error in a stream that names a setting", () => {
+  it.each(["Unknown parameter: 'moderation'.", "Unsupported parameter: 'context_length'"])(
+    "is about the request: %s",
+    async (message) => {
+      await using server = await loopback(pieces([event({ error: { message } })], SSE));
+      const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl });
+      expect(await streamedBy(model)).toMatchObject({ error: "invalid-request" });
+    },
+  );
 });
 
 describe("an event that has `error: null` beside its own fields", () => {
