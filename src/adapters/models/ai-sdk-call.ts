@@ -114,7 +114,8 @@ async function readStream(
       const isProgress = decoder.part(next.value);
       if (decoder.finished && !watch.settled) watch.settle(SETTLE_MS);
       else if (isProgress && !watch.settled) watch.progress();
-      await breather.step();
+      const pause = breather.step();
+      if (pause !== undefined) await pause;
     }
   } catch (error) {
     // What the model says of its own end counts less than what ended it.

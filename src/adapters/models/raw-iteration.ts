@@ -17,7 +17,8 @@ export async function eachOf(stream: unknown, watch: RequestWatch, take: (value:
       isOver = next.done === true;
       if (isOver) return;
       take(next.value);
-      await breather.step();
+      const pause = breather.step();
+      if (pause !== undefined) await pause;
     }
   } finally {
     if (!isOver) close(iterator);

@@ -26,7 +26,8 @@ export async function readText(
       left -= bytes.byteLength;
       if (left < 0) throw new ModelFailure("response-parse", `the body is longer than ${maxBytes} bytes`);
       onText(decoder.decode(bytes, { stream: true }));
-      await breather.step();
+      const pause = breather.step();
+      if (pause !== undefined) await pause;
     }
     onText(decoder.decode());
   } finally {
