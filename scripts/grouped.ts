@@ -2,44 +2,16 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Plugin, PluginBuild } from "esbuild";
 import { entries } from "./entries.ts";
+import { smallModelFiles, wireFiles } from "./model-files.ts";
 
 /**
  * Folders and files that many entries share are built into one file each: an import loads two or three files instead of dozens, and a
  * class exists once per format. A module with an entry of its own belongs to no group, and a barrel is only a list of names.
  */
 const groups: Readonly<Record<string, readonly string[]>> = {
-  core: ["src/domain", "src/ports"],
+  core: ["src/domain", "src/ports", ...smallModelFiles],
   agent: ["src/agent"],
-  // What every model adapter that speaks HTTP needs, whatever its provider.
-  wire: [
-    "call-limits",
-    "call-model",
-    "endpoint",
-    "error-body",
-    "file-source",
-    "http-errors",
-    "json-events",
-    "legal-transcript",
-    "lossless-json",
-    "media-note",
-    "model-failure",
-    "own-names",
-    "prepared",
-    "provider-complaint",
-    "read-text",
-    "refused-media",
-    "reply-body",
-    "request-watch",
-    "retry-after",
-    "secrets",
-    "short-hash",
-    "sse",
-    "to-model-error",
-    "wire-call-ids",
-    "wire-json",
-    "wire-names",
-    "wire-schema",
-  ].map((name) => `src/adapters/models/${name}.ts`),
+  wire: wireFiles,
 };
 
 export const groupEntries = Object.fromEntries(Object.keys(groups).map((group) => [group, `group:${group}`]));

@@ -58,7 +58,12 @@ type Digest = {
   stored: { messages: number; hash: string };
 };
 type Written = {
-  readonly figures: readonly { readonly id: string; readonly title: string; readonly value: number }[];
+  readonly figures: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly value: number;
+    readonly target?: number;
+  }[];
   readonly runs: {
     readonly turn: {
       readonly plan: object;
@@ -86,6 +91,15 @@ describe("the benchmark", () => {
       expect(output).toContain(title);
       expect(value).toBeGreaterThan(0);
     }
+  }, 120_000);
+
+  test("measures the cold start of every model entry, each against its target", async () => {
+    const { code, output } = await bench("--only", "cold-start", "--json", join(place, "cold.json"));
+    expect(code, output).toBe(0);
+    const { figures } = JSON.parse(readFileSync(join(place, "cold.json"), "utf8")) as Written;
+    const models = entries.filter(({ out }) => out.startsWith("models-")).map(({ out }) => `cold-start.${out}`);
+    expect(figures.map(({ id }) => id).sort()).toEqual(["cold-start.cpu", ...models].sort());
+    for (const { id, target } of figures) expect(target, id).toBe(id === "cold-start.cpu" ? 40 : 20);
   }, 120_000);
 
   test("takes the exponent of growth from the rounds its cases have", async () => {

@@ -22,9 +22,14 @@ runClaims({
     streaming: missing,
     describe: missing,
     calls: missing,
+    names: missing,
+    reasoning: missing,
+    cut: missing,
     abort: missing,
     failure: missing,
+    key: missing,
     broken: missing,
+    partial: missing,
   },
 });
 // #endregion claims

@@ -93,6 +93,8 @@ function goesOn(call: CallBlock, name: string | undefined, piece: string): boole
 
 /** True for a named delta that, on a call whose arguments are complete, can only be the next call under the same index. */
 function opensAnother(call: CallBlock, id: string | undefined, name: string, piece: string): boolean {
+  // A call that came without its name may be told it last.
+  if (call.name === "" && id !== undefined && id === call.id) return false;
   const sameCall = id !== undefined && id === call.id && name === call.name;
   if (sameCall && (piece === call.raw || isPlaceholder(call.raw))) return false;
   return (name !== call.name || startsObject(piece)) && isComplete(call);
@@ -139,7 +141,8 @@ function parseCall(
   const { raw, name } = block;
   if (finish === undefined) return { raw, reason: "the stream has not reached the end of the call" };
   if (name === "") return { raw, reason: "the call has no name" };
-  const cut = finish.reason === "length" && raw.trim() === "";
+  // Nothing at all stands for no arguments only where the model came to its end: else nobody knows what was still to come.
+  const cut = raw.trim() === "" && finish.reason !== "stop" && finish.reason !== "tool-calls";
   const parsed = cut
     ? ({ ok: false, reason: "the arguments were cut off" } as const)
     : parseArguments(withoutPlaceholder(raw));

@@ -163,6 +163,10 @@ describe("a tool call in a stream", () => {
     expect(calls(call(0, undefined, "f", "{}"), call(0, undefined, "g"))).toHaveLength(2);
   });
 
+  it("stays one where its name comes last, under its own id", () => {
+    expect(calls(call(0, "c1", undefined, '{"a":1}'), call(0, "c1", "f"))).toEqual([["c1", "f", { a: 1 }]]);
+  });
+
   it("stays one where a server repeats id and name in every delta", () => {
     expect(
       calls(

@@ -97,7 +97,7 @@ describe("a turn whose model is tried again", () => {
       response.writeHead(200, SSE).write(delta({ reasoning_content: "hm" }));
     });
     await using server = await cutting(delta({ content: "done" }) + STOP + DONE);
-    const model = fallback([timeouts(wire(stalled), { idleMs: 30 }), wire(server)], { afterOutput: "reset" });
+    const model = fallback([timeouts(wire(stalled), { idleTimeoutMs: 30 }), wire(server)], { afterOutput: "reset" });
     await using agent = await testAgent({ model });
     const { text, stored } = await shown(agent, "go");
     expect([text, ...stored]).toEqual(["done", "go", "done"]);

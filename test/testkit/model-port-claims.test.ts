@@ -5,6 +5,7 @@ import type { StreamChunk } from "../../src/domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../src/ports/model.js";
 import { textStream, toolCallStream } from "../../src/testkit/builders.js";
 import { checkClaims, runClaims } from "../../src/testkit/claims/index.js";
+import { soFar } from "../../src/testkit/claims/model-fixture.js";
 import { modelPortClaims, type ModelPortFixture, type ModelSamples } from "../../src/testkit/claims/model-port.js";
 import { modelStep, type ModelStep } from "../../src/testkit/fakes/model-step.js";
 import { ScriptedModel } from "../../src/testkit/fakes/scripted-model.js";
@@ -17,6 +18,9 @@ const samples = {
       { name: "f", arguments: {} },
     ],
   },
+  named: { calls: [{ name: "files.read all", arguments: {} }] },
+  reasoned: { reasoning: "hm", echoed: ["SIG"] },
+  cut: { text: "as far as" },
   uncounted: {},
   slow: {},
   failure: {},
@@ -26,6 +30,7 @@ const samples = {
 const gone = new ModelError("server", "gone");
 const usage: StreamChunk = { type: "usage", usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 3 } };
 const text = textStream(samples.text.text, 3);
+const goneLate = new ModelError("server", "gone", { partial: soFar(text.slice(0, 1)).parts });
 const steps: Readonly<Record<keyof ModelSamples, ModelStep>> = {
   text: modelStep.stream([usage, ...text]),
   calls: modelStep.stream([
@@ -34,15 +39,31 @@ const steps: Readonly<Record<keyof ModelSamples, ModelStep>> = {
     { type: "toolCallDelta", index: 1, id: "c2", name: "f" },
     { type: "finish", reason: "tool-calls" },
   ]),
+  named: modelStep.stream(toolCallStream("files.read all", "c1")),
+  reasoned: modelStep.stream([
+    { type: "reasoningDelta", text: "hm", part: 0, signature: "SIG" },
+    ...toolCallStream("f", "c1"),
+  ]),
+  cut: modelStep.stream([
+    { type: "textDelta", text: "as far as" },
+    { type: "finish", reason: "length" },
+  ]),
   uncounted: modelStep.stream(text),
   slow: modelStep.hang(text.slice(0, 1)),
   failure: modelStep.fail(gone),
-  broken: modelStep.fail(gone, text.slice(0, 1)),
+  broken: modelStep.fail(goneLate, text.slice(0, 1)),
 };
 
 function scripted(own: Partial<typeof steps> = {}): ModelPortFixture & { readonly model: ScriptedModel } {
   const model = new ScriptedModel();
-  return { model, samples, deadlineMs: 50, prepare: (sample) => model.push(own[sample] ?? steps[sample]) };
+  return {
+    model,
+    samples,
+    key: "sk-0123456789",
+    sent: () => JSON.stringify(model.requests.at(-1)?.messages),
+    deadlineMs: 50,
+    prepare: (sample) => model.push(own[sample] ?? steps[sample]),
+  };
 }
 
 describe("the scripted model", () => {
@@ -81,7 +102,9 @@ const rejecting =
 const broken: Readonly<Record<string, () => ModelPortFixture>> = {
   "model-replies": () => ({ ...scripted({ text: modelStep.stream(textStream("something else")) }) }),
   "model-replies-are-json": responding((response) => Object.assign({ ...response }, { at: new Date(0) })),
-  "model-streams-the-same": responding((response, streamed) => (streamed ? { ...response, model: "m2" } : response)),
+  "model-streams-the-same": responding((response, streamed) =>
+    streamed && response.parts[0]?.type === "text" ? { ...response, model: "m2" } : response,
+  ),
   "model-chunks-add-up": emitting((chunk, emit) => {
     emit(chunk);
     if (chunk.type === "toolCallDelta" && chunk.index === 1) emit({ type: "textDelta", text: "extra" });
@@ -96,10 +119,26 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
       if (onChunk !== undefined) setImmediate(() => onChunk({ type: "usage", usage: {} }));
       return response;
     }),
-  "model-calls-tools": () => scripted({ calls: modelStep.stream(toolCallStream("g", "c1")) }),
+  "model-calls-tools": () => scripted({ calls: modelStep.stream(toolCallStream("f", "c1")) }),
+  "model-says-it-was-cut": () => scripted({ cut: modelStep.stream(textStream(samples.cut.text)) }),
+  "model-gives-reasoning-back": () => {
+    const fixture = scripted();
+    return { ...fixture, sent: () => fixture.sent?.().replace("SIG", "sig") ?? "" };
+  },
+  "model-calls-tools-by-name": () => scripted({ named: modelStep.stream(toolCallStream("files_read_all", "c1")) }),
+  "model-takes-a-choice-of-tool": () =>
+    wrapped((base) => async (request, onChunk) => {
+      if (request.options.toolChoice !== undefined) throw new ModelError("invalid-request", "no such tool");
+      return await base(request, onChunk);
+    }),
+  "model-keeps-what-came": rejecting((error) =>
+    Promise.reject(error instanceof ModelError ? new ModelError(error.kind, "gone", {}) : error),
+  ),
+  "model-keeps-its-key": () => scripted({ failure: modelStep.fail(new ModelError("auth", "bad key sk-0123456789")) }),
   "model-takes-its-reply-back": () =>
     wrapped((base) => async (request, onChunk) => {
-      if (request.messages.some(({ role }) => role === "assistant")) throw new ModelError("invalid-request", "no");
+      const isBack = request.messages.filter(({ role }) => role === "tool").length === samples.calls.calls.length;
+      if (isBack) throw new ModelError("invalid-request", "no");
       return await base(request, onChunk);
     }),
   "model-replies-concurrently": () => {
@@ -135,7 +174,7 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
     Promise.reject(chunks === 0 && error === gone ? new TypeError("fetch failed") : error),
   ),
   "model-breaks-loudly": rejecting((error, chunks) =>
-    error === gone && chunks > 0
+    error === goneLate && chunks > 0
       ? Promise.resolve({ parts: [{ type: "text", text: "half" }], finishReason: "stop" })
       : Promise.reject(error),
   ),
@@ -148,7 +187,7 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
       });
     }),
   "model-is-silent-when-aborted": rejecting((error, _, emit) => {
-    if (error !== gone) setImmediate(() => emit?.({ type: "usage", usage: {} }));
+    if (error !== gone && error !== goneLate) setImmediate(() => emit?.({ type: "usage", usage: {} }));
     return Promise.reject(error);
   }),
   "model-refuses-when-aborted": () =>
@@ -176,6 +215,19 @@ test.each(modelPortClaims.map((claim) => claim.id))(
 test("the unbroken model behind them passes every claim", async () => {
   const report = await checkClaims({ claims: modelPortClaims, make: () => wrapped((base) => base) });
   expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+});
+
+test("an aborted call that resolves settles, but breaks the claim all the same", async () => {
+  const make = (): ModelPortFixture =>
+    wrapped((base) => async (request, onChunk) => {
+      const early = request.signal.aborted || onChunk !== undefined;
+      return await base(request, onChunk).catch((error: unknown) => {
+        if (early || !request.signal.aborted) throw error;
+        return { parts: [], finishReason: "stop" };
+      });
+    });
+  const { results } = await checkClaims({ claims: modelPortClaims, make });
+  expect(results.flatMap(({ id, outcome }) => (outcome === "failed" ? [id] : []))).toEqual(["model-settles-on-abort"]);
 });
 
 test("a field that is undefined counts as none", async () => {

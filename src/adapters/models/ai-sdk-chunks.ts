@@ -3,12 +3,19 @@ import type { FinishReason } from "../../domain/finish-reason.js";
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
 import type { ProviderData } from "../../domain/message.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
+import { decodedHeaders } from "./ai-sdk-errors.js";
 import { aiSdkUsage } from "./ai-sdk-usage.js";
 import { ModelFailure } from "./model-failure.js";
 import { encodeJson, fieldOf, textField } from "./wire-json.js";
 
 /** A text or reasoning block, or a call, that the provider has begun. */
-type Block = { readonly index: number; readonly type: "text" | "reasoning" | "call"; data: JsonObject; input: string };
+type Block = {
+  readonly index: number;
+  readonly type: "text" | "reasoning" | "call";
+  data: JsonObject;
+  input: string;
+  named: boolean;
+};
 
 /**
  * Turns what a model of the AI SDK gives, piece by piece or whole, into chunks. Provider metadata of a part, from its start to its end,
@@ -20,6 +27,10 @@ export class AiSdkDecoder {
   model: string | undefined;
   /** The provider's id of the reply. */
   responseId: string | undefined;
+  /** The reply has its finish, whatever else its stream may bring. */
+  finished = false;
+  /** Of the HTTP answer, where the provider shows them. */
+  headers: Headers | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
   readonly #blocks = new Map<string, Block>();
   readonly #skipped = new Set<unknown>();
@@ -27,6 +38,11 @@ export class AiSdkDecoder {
 
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
+  }
+
+  /** What the provider shows of the HTTP answer. */
+  answer(response: unknown): void {
+    this.headers = decodedHeaders(fieldOf(response, "headers"));
   }
 
   /** One part of a stream; true where it brought something. */
@@ -78,6 +94,7 @@ export class AiSdkDecoder {
     const hasNoEnd = unified === "interrupted" || (streamed && unified === "other" && raw === undefined);
     if (hasNoEnd) throw failure("response-parse", "the stream ended before the reply was finished", raw);
     if (unified === "error") throw failure("server", "the provider broke off the reply", raw);
+    this.finished = true;
     this.#emit({ type: "finish", reason: REASONS[unified] ?? "other", rawReason: raw ?? unified });
   }
 
@@ -109,6 +126,7 @@ export class AiSdkDecoder {
     const providerData = this.#dataOf(block, part);
     if (delta === undefined && name === undefined && providerData === undefined) return false;
     block.input += delta ?? "";
+    block.named ||= name !== undefined;
     this.#emit({
       type: "toolCallDelta",
       index: block.index,
@@ -124,7 +142,6 @@ export class AiSdkDecoder {
   #call(part: unknown): boolean {
     const id = textField(part, "toolCallId") ?? "";
     if (fieldOf(part, "providerExecuted") === true || this.#skipped.has(id)) return false;
-    const known = this.#blocks.has(`call ${id}`);
     const block = this.#block(`call ${id}`, "call");
     const given = fieldOf(part, "input");
     const input = typeof given === "string" ? given : encodeJson(given ?? {});
@@ -134,7 +151,7 @@ export class AiSdkDecoder {
       type: "toolCallDelta",
       index: block.index,
       ...(id === "" ? undefined : { id }),
-      ...(known || name === undefined ? undefined : { name }),
+      ...(block.named || name === undefined ? undefined : { name }),
       ...(block.input === "" ? { argumentsDelta: input } : undefined),
       ...(providerData === undefined ? undefined : { providerData }),
     });
@@ -146,7 +163,7 @@ export class AiSdkDecoder {
   #block(key: string, type: Block["type"]): Block {
     const known = this.#blocks.get(key);
     if (known !== undefined) return known;
-    const block: Block = { index: this.#count++, type, data: {}, input: "" };
+    const block: Block = { index: this.#count++, type, data: {}, input: "", named: false };
     this.#blocks.set(key, block);
     return block;
   }

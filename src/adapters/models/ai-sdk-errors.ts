@@ -1,4 +1,4 @@
-import { Defect, EnneadError, type ModelErrorKind } from "../../domain/errors.js";
+import { Defect, EnneadError, ModelError, type ModelErrorKind } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import { httpFailure, streamFailure } from "./http-errors.js";
 import { ModelFailure } from "./model-failure.js";
@@ -32,12 +32,12 @@ const KINDS: Readonly<Record<string, ModelErrorKind>> = {
 };
 
 /**
- * The failure that whatever an AI SDK model throws or streams as an error stands for; typed errors and defects pass. Errors of any copy
+ * The failure that whatever an AI SDK model throws or streams as an error stands for; a `ModelError` and a defect pass. Errors of any copy
  * of the SDK are known by their names; requests, addresses and bodies that they carry go nowhere.
  */
 export function aiSdkFailure(error: unknown): unknown {
-  if (EnneadError.is(error) || Defect.is(error) || error instanceof ModelFailure) return error;
-  if (error instanceof Error && EnneadError.is(error.cause)) return error.cause;
+  if (error instanceof ModelError || Defect.is(error) || error instanceof ModelFailure) return error;
+  if (error instanceof Error && error.cause instanceof ModelError) return error.cause;
   if (error instanceof Error && error.name === "AI_APICallError") return callFailure(sdkError(error));
   const kind = error instanceof Error && Object.hasOwn(KINDS, error.name) ? KINDS[error.name] : undefined;
   if (error instanceof Error && kind !== undefined) {
@@ -46,6 +46,7 @@ export function aiSdkFailure(error: unknown): unknown {
       retryable: kind === "response-parse",
     });
   }
+  if (EnneadError.is(error)) return new ModelFailure("transport", "the model of the AI SDK failed", { cause: error });
   if (error instanceof Error) return transportFailure("the model of the AI SDK failed", error);
   const complaint = complaintOf(error) ?? { message: "", code: "", status: undefined };
   return streamFailure(complaint, error);
@@ -60,24 +61,6 @@ const WORDS: Readonly<Partial<Record<ModelErrorKind, string>>> = {
 export function headersOf(error: unknown): Headers | undefined {
   return error instanceof Error && error.name === "AI_APICallError" ? sdkError(error).headers : undefined;
 }
-
-/** What keys and tokens look like where providers quote them. */
-const KEYS = [
-  /\b(?:sk|pk|rk|gsk|xai|hf|ghp)[-_][\w-]{8,}/g,
-  /\bAIza[\w-]{10,}/g,
-  /(?<=\bbearer\s{1,4})[^\s"',}]{6,}/gi,
-  /(?<=\b(?:api.?key|token|secret)\b[^:=\n]{0,30}[:=]\s{0,4}["']?)[^\s"',}]{6,}/gi,
-];
-
-/** The keys that a provider quotes in an error: only the provider knows them beforehand, so that they are told by their looks. */
-export function keysIn(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) return [];
-  const { message, body } = sdkError(error);
-  const text = `${message.slice(0, QUOTED)}\n${body.slice(0, QUOTED)}`;
-  return KEYS.flatMap((pattern) => text.match(pattern) ?? []);
-}
-
-const QUOTED = 16 * 1024;
 
 function sdkError(error: Error): SdkError {
   const field = (key: string): unknown => Reflect.get(error, key);
@@ -94,7 +77,8 @@ function sdkError(error: Error): SdkError {
   };
 }
 
-function decodedHeaders(value: unknown): Headers {
+/** Headers from any record; what is no header of HTTP is left out. */
+export function decodedHeaders(value: unknown): Headers {
   const headers = new Headers();
   if (!isJsonObject(value)) return headers;
   for (const name of Object.keys(value)) {

@@ -2,7 +2,8 @@ import { ModelError } from "../../domain/errors.js";
 import type { ModelResponse } from "../../domain/model.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
-import { incomingCall } from "./ai-sdk-incoming.js";
+import { type IncomingCall, incomingCall } from "./ai-sdk-incoming.js";
+import { prepared } from "./prepared.js";
 import { contentOf, finishOf, OutgoingStream, usageOf } from "./ai-sdk-outgoing.js";
 import type {
   LanguageModelV4,
@@ -39,7 +40,7 @@ export function toLanguageModel(port: ModelPort, options: ToLanguageModelOptions
 async function generate(port: ModelPort, call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
   const linked = new LinkedAbort(call.abortSignal);
   try {
-    const { request, warnings } = incomingCall(call, linked.signal);
+    const { request, warnings } = prepared("ai-sdk", () => incomingCall(call, linked.signal));
     const response = await port.chat(request);
     return {
       content: contentOf(response),
@@ -58,7 +59,7 @@ async function generate(port: ModelPort, call: LanguageModelV4CallOptions): Prom
 /** Resolves with the first chunk, so that a call that fails before it can be repeated by the SDK. */
 async function stream(port: ModelPort, call: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
   const linked = new LinkedAbort(call.abortSignal);
-  const { request, warnings } = incomingCall(call, linked.signal);
+  const { request, warnings } = begun(call, linked);
   const waiting: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [...warnings] }];
   let send = (part: LanguageModelV4StreamPart): void => void waiting.push(part);
   const outgoing = new OutgoingStream((part) => send(part));
@@ -105,6 +106,16 @@ async function stream(port: ModelPort, call: LanguageModelV4CallOptions): Promis
     },
   });
   return { stream: body };
+}
+
+/** The request of a call; where there is none, nothing is left of the call. */
+function begun(call: LanguageModelV4CallOptions, linked: LinkedAbort): IncomingCall {
+  try {
+    return prepared("ai-sdk", () => incomingCall(call, linked.signal));
+  } catch (error) {
+    linked.close();
+    throw outgoingError(error, call.abortSignal);
+  }
 }
 
 async function answer(port: ModelPort, request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {

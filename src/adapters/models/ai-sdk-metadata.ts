@@ -11,7 +11,7 @@ export type PartMetadata = {
   readonly call: Partial<Pick<ToolCallPart, "raw">>;
 };
 
-/** The metadata that brings a part back whole; undefined where its text says all. */
+/** The metadata that brings a part back whole; undefined where its text says all. Reasoning names its provider, or it would go to none. */
 export function toMetadata(part: AssistantPart, provider: string | undefined): SharedV4ProviderMetadata | undefined {
   const { providerData } = part;
   const fields: { [key: string]: Json } = {};
@@ -19,8 +19,9 @@ export function toMetadata(part: AssistantPart, provider: string | undefined): S
   if (part.type === "reasoning" && part.signature !== undefined) fields["signature"] = part.signature;
   if (part.type === "reasoning" && part.redacted === true) fields["redacted"] = true;
   if (part.type === "toolCall" && part.raw !== undefined) fields["raw"] = part.raw;
-  if (Object.keys(fields).length === 0) return undefined;
+  if (Object.keys(fields).length === 0 && part.type !== "reasoning") return undefined;
   if (provider !== undefined) fields["provider"] = provider;
+  if (Object.keys(fields).length === 0) return undefined;
   return { ennead: fields as SharedV4ProviderMetadata[string] };
 }
 

@@ -1,4 +1,4 @@
-import type { Content, ContentSource } from "../../domain/content.js";
+import type { Content, FileContent, ImageContent } from "../../domain/content.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { AssistantMessage, Message, ProviderData, ToolCallPart, ToolMessage } from "../../domain/message.js";
 import type {
@@ -10,8 +10,11 @@ import type {
   SharedV4ProviderOptions,
 } from "./ai-sdk-types.js";
 import { fileSource, imageType } from "./file-source.js";
+import { isPicture } from "./is-picture.js";
 import { legalTranscript } from "./legal-transcript.js";
+import { noteOn } from "./media-note.js";
 import { losslessJson } from "./lossless-json.js";
+import { WireCallIds } from "./wire-call-ids.js";
 import { decodeJson } from "./wire-json.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -20,14 +23,19 @@ export type AiSdkPromptContext = {
   readonly names: WireNames;
   /** Replies stored under another name keep their reasoning and the provider's data to themselves. */
   readonly provider: string;
+  /** False leaves out all reasoning and data of the provider, where it has refused a piece of it. */
+  readonly replays: boolean;
 };
 
 /**
  * Messages as a prompt of the AI SDK (v4) that every provider takes, whatever was stored: calls answered, all results of a reply in one
- * message right behind it, nothing empty, blank or unknown, instructions only in front (later ones become text of the user). Pure.
+ * message right behind it, each call with an id of its own, nothing empty, blank or unknown, instructions only in front (later ones become text of the user). Pure.
  */
 export function toProviderTranscript(messages: readonly Message[], context: AiSdkPromptContext): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
+  const ids = new WireCallIds(LONGEST_ID);
+  /** Of the calls whose results are to come, in the order of the calls. */
+  let open: string[] = [];
   let began = false;
   for (const message of legalTranscript(messages, { emptyText: "keep" })) {
     if (message.role === "system") {
@@ -41,8 +49,8 @@ export function toProviderTranscript(messages: readonly Message[], context: AiSd
     if (message.role === "user") {
       const content = userContent(message.content);
       if (content.length > 0) prompt.push({ role: "user", content });
-    } else if (message.role === "assistant") addReply(prompt, message, context);
-    else addResult(prompt, message, context);
+    } else if (message.role === "assistant") open = addReply(prompt, message, ids, context);
+    else addResult(prompt, message, open.shift() ?? message.toolCallId, context);
   }
   return prompt;
 }
@@ -56,39 +64,53 @@ function userContent(content: readonly Content[]): UserContent {
       case "text":
         return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
       case "image":
-        return fileOf(part.source, part.mimeType, undefined);
       case "file":
-        return fileOf(part.source, part.mimeType, part.name);
+        return [fileOf(part) ?? { type: "text", text: noteOn(part) }];
       default:
         return [];
     }
   });
 }
 
-/** Bytes and addresses that no provider could read are left out. */
-function fileOf(source: ContentSource, declared: string, name: string | undefined): LanguageModelV4FilePart[] {
-  const found = fileSource(source, declared);
-  if (found === undefined) return [];
+/** Undefined for bytes and addresses that no provider could read. */
+function fileOf(part: ImageContent | FileContent): LanguageModelV4FilePart | undefined {
+  const found = fileSource(part.source, part.mimeType);
+  if (found === undefined) return undefined;
+  const name = part.type === "file" ? part.name : undefined;
   const { url, base64 } = found;
   const data: SharedV4FileData =
     url === undefined ? { type: "data", data: base64 } : { type: "url", url: new URL(url) };
-  return [
-    { type: "file", mediaType: imageType(found), data, ...(name === undefined ? undefined : { filename: name }) },
-  ];
+  return {
+    type: "file",
+    mediaType: isPicture(part) ? imageType(found) : found.mimeType,
+    data,
+    ...(name === undefined ? undefined : { filename: name }),
+  };
 }
 
-function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, context: AiSdkPromptContext): void {
-  const own = message.provider === undefined || message.provider === context.provider;
+/** The longest id that every provider takes. */
+const LONGEST_ID = 64;
+
+/** Gives the ids under which the calls of the reply are sent. */
+function addReply(
+  prompt: LanguageModelV4Prompt,
+  message: AssistantMessage,
+  ids: WireCallIds,
+  context: AiSdkPromptContext,
+): string[] {
+  const calls: string[] = [];
+  const own = context.replays && (message.provider === undefined || message.provider === context.provider);
   const content: ReplyContent = [];
   let speaks = false;
   for (const part of message.parts) {
     const extras = own ? optionsOf(part.providerData) : undefined;
     if (part.type === "toolCall") {
-      const name = context.names.toWire(part.name);
+      const id = ids.next(part.id);
+      calls.push(id);
       content.push({
         type: "tool-call",
-        toolCallId: part.id,
-        toolName: name,
+        toolCallId: id,
+        toolName: context.names.toWire(part.name),
         input: inputOf(part),
         ...extras,
       });
@@ -102,6 +124,7 @@ function addReply(prompt: LanguageModelV4Prompt, message: AssistantMessage, cont
   }
   // Reasoning alone, or blanks, are no reply.
   if (speaks) prompt.push({ role: "assistant", content });
+  return calls;
 }
 
 function optionsOf(data: ProviderData | undefined): { readonly providerOptions: SharedV4ProviderOptions } | undefined {
@@ -124,10 +147,15 @@ function inputOf({ raw, arguments: stored }: ToolCallPart): unknown {
   return isJsonObject(input) ? input : {};
 }
 
-function addResult(prompt: LanguageModelV4Prompt, message: ToolMessage, { names }: AiSdkPromptContext): void {
+function addResult(
+  prompt: LanguageModelV4Prompt,
+  message: ToolMessage,
+  toolCallId: string,
+  { names }: AiSdkPromptContext,
+): void {
   const result = {
     type: "tool-result",
-    toolCallId: message.toolCallId,
+    toolCallId,
     toolName: names.toWire(message.toolName),
     output: outputOf(message),
   } as const;
@@ -142,8 +170,11 @@ function outputOf({ content, structured, isError }: ToolMessage): LanguageModelV
     const value = structuredClone(structured) as Extract<LanguageModelV4ToolResultOutput, { type: "json" }>["value"];
     return { type: isError ? "error-json" : "json", value };
   }
-  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  const files = userContent(content).filter((part) => part.type === "file");
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const media = userContent(content.filter(({ type }) => type !== "text"));
+  const notes = media.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const text = [...texts, ...notes].join("\n");
+  const files = media.filter((part) => part.type === "file");
   if (files.length === 0) return { type: isError ? "error-text" : "text", value: text };
   const told = isError ? `<tool_error>${text}</tool_error>` : text;
   return { type: "content", value: [...(told === "" ? [] : [{ type: "text" as const, text: told }]), ...files] };

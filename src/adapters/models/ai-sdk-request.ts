@@ -8,6 +8,7 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4ProviderOptions,
 } from "./ai-sdk-types.js";
+import { sentChoice } from "./sent-choice.js";
 import { sendableTools } from "./wire-schema.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -27,6 +28,7 @@ export const AI_SDK_EFFORTS: Readonly<Record<ReasoningEffort, NonNullable<Langua
 export type AiSdkCallContext = {
   readonly names: WireNames;
   readonly provider: string;
+  readonly replays: boolean;
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly providerOptions: JsonObject | undefined;
@@ -64,7 +66,7 @@ function toolFields(
 ): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> | undefined {
   const tools = sendableTools(request.tools);
   if (tools.length === 0) return undefined;
-  const { toolChoice } = request.options;
+  const toolChoice = sentChoice(request.options.toolChoice, tools);
   return {
     tools: tools.map(({ name, description, inputSchema }) => ({
       type: "function",

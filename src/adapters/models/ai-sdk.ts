@@ -1,14 +1,19 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
+import { checkOptions } from "./check-options.js";
+import { type AiSdkCall, type AiSdkPort, callAiSdk } from "./ai-sdk-call.js";
 import { callOptions } from "./ai-sdk-request.js";
 import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 import { toV3 } from "./ai-sdk-v3.js";
 import { callLimits, type CallLimits } from "./call-limits.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { describedEfforts } from "./described-efforts.js";
 import { ModelFailure } from "./model-failure.js";
+import { prepared } from "./prepared.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { secretsOfHeaders } from "./secrets.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -21,7 +26,7 @@ export type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk-types.js";
 export type AiSdkLanguageModel = LanguageModelV3 | LanguageModelV4;
 
 /** Which model of the AI SDK is driven, and what it is told beside the request. */
-export type AiSdkOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+export type AiSdkOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs" | "runtime">> & {
   readonly model: AiSdkLanguageModel;
   /** Asked where a request names another model; without it such a request fails. */
   readonly modelOf?: ((id: string) => AiSdkLanguageModel) | undefined;
@@ -47,11 +52,17 @@ const OPTION_NAMES = [
   "contextWindow",
   "timeoutMs",
   "idleTimeoutMs",
+  "runtime",
 ] as const satisfies readonly (keyof AiSdkOptions)[];
+
+const NUMBERS = { timeoutMs: 0, idleTimeoutMs: 0, contextWindow: 1 };
+
+type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Any model of any AI SDK provider; keys, addresses and `fetch` are the provider's. Efforts map to the spec's words (v4): off `none`,
- * minimal to xhigh by their own names, maximum `max`. Provider metadata of a part goes back with it. Nothing of the AI SDK is loaded.
+ * minimal to xhigh by their own names, maximum `max`. Provider metadata of a part goes back with it; where the provider
+ * refuses a piece of it, or an older picture or file, the call is made once more without. Nothing of the AI SDK is loaded.
  */
 export class AiSdkModel implements ModelPort {
   readonly #options: AiSdkOptions;
@@ -59,7 +70,7 @@ export class AiSdkModel implements ModelPort {
 
   /** Makes no request. Throws `CompositionError("invalid-config")` for an unknown option, or a model of another spec. */
   constructor(options: AiSdkOptions) {
-    checkFields("AiSdkModel", options, OPTION_NAMES);
+    checkOptions("AiSdkModel", options, OPTION_NAMES, NUMBERS);
     if (!isKnown(options.model))
       throw new CompositionError("invalid-config", "AiSdkModel needs a model of spec v3 or v4");
     this.#options = options;
@@ -75,24 +86,29 @@ export class AiSdkModel implements ModelPort {
   }
 
   describe(): ModelDescription {
+    const { model, efforts = {} } = this.#options;
     return {
       provider: this.#provider,
-      model: this.#options.model.modelId,
+      model: model.modelId,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => isTold(model, efforts[effort])),
       input: ["text", "image", "file"],
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
+  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callAiSdk(prepared(this.#provider, () => this.#prepare(asked, how)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
+  }
+
+  #prepare({ request, replays }: Asked, { stream, onChunk }: How): AiSdkCall {
     const { headers, providerOptions, efforts = {} } = this.#options;
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools, { first: "letter" });
     const port = (): AiSdkLanguageModel => this.#modelFor(request);
-    return await callAiSdk({
+    return {
       port: portOf(port),
       provider: this.#provider,
       limits: callLimits(this.#options),
@@ -102,16 +118,18 @@ export class AiSdkModel implements ModelPort {
       secrets: secretsOfHeaders(headers ?? {}),
       stream,
       encode: (signal) =>
-        callOptions(request, { names, provider: this.#provider, signal, headers, providerOptions, efforts }),
+        callOptions(request, { names, provider: this.#provider, replays, signal, headers, providerOptions, efforts }),
       onChunk,
-    });
+    };
   }
 
   #modelFor({ options }: ChatRequest): AiSdkLanguageModel {
     const { model, modelOf } = this.#options;
     if (options.model === undefined || options.model === model.modelId) return model;
     if (modelOf === undefined) throw new ModelFailure("request-build", "this adapter has one model, and no modelOf");
-    return modelOf(options.model);
+    const found: unknown = modelOf(options.model);
+    if (isKnown(found)) return found;
+    throw new ModelFailure("request-build", "modelOf has no model of spec v3 or v4 for the name that was asked for");
   }
 }
 
@@ -119,6 +137,11 @@ function isKnown(model: unknown): model is AiSdkLanguageModel {
   if (typeof model !== "object" || model === null) return false;
   const version: unknown = Reflect.get(model, "specificationVersion");
   return version === "v3" || version === "v4";
+}
+
+/** Spec v3 has no word for an effort. */
+function isTold(model: AiSdkLanguageModel, own: JsonObject | undefined): boolean {
+  return model.specificationVersion === "v4" || own !== undefined;
 }
 
 /** Calls go to the model found when they are made: a failure to find one is a failure of the call. */

@@ -1,5 +1,6 @@
-import type { Content, ContentSource } from "../../domain/content.js";
+import type { Content, ContentSource, FileContent } from "../../domain/content.js";
 import { fileSource, imageType } from "./file-source.js";
+import { isPicture } from "./is-picture.js";
 import { noteOn } from "./media-note.js";
 
 /** A block of content as JSON of the messages wire. */
@@ -25,7 +26,7 @@ function encodePart(part: Content): WireBlock | undefined {
     case "image":
       return imageBlock(part.source, part.mimeType) ?? textBlock(noteOn(part));
     case "file":
-      return fileBlock(part.source, part.mimeType, part.name) ?? textBlock(noteOn(part));
+      return mediaBlock(part) ?? textBlock(noteOn(part));
     default:
       // Written by another version.
       return undefined;
@@ -43,8 +44,12 @@ function imageBlock(source: ContentSource, mimeType: string): WireBlock | undefi
   return { type: "image", source: { type: "base64", media_type: type, data: found.base64 } };
 }
 
+function mediaBlock(part: FileContent): WireBlock | undefined {
+  const { source, mimeType, name } = part;
+  return isPicture(part) ? imageBlock(source, mimeType) : fileBlock(source, mimeType, name);
+}
+
 function fileBlock(source: ContentSource, mimeType: string, name: string | undefined): WireBlock | undefined {
-  if (mimeType.startsWith("image/")) return imageBlock(source, mimeType);
   const found = fileSource(source, mimeType);
   if (found === undefined) return undefined;
   const title = name === undefined || name.trim() === "" ? undefined : { title: name.slice(0, 200) };

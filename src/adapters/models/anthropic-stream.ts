@@ -77,7 +77,7 @@ export class AnthropicDecoder implements ReplyDecoder {
   }
 
   end(): void {
-    const isOver = this.#stop !== undefined || (this.finished && this.#blocks.hasOutput);
+    const isOver = this.#stop !== undefined || (this.#isWhole && this.#blocks.hasOutput);
     if (!isOver) throw this.#events.incomplete();
     this.#blocks.end();
     this.#emit({ type: "finish", reason: finishReasonOf(this.#stop ?? ""), rawReason: this.#stop });
@@ -101,6 +101,7 @@ export class AnthropicDecoder implements ReplyDecoder {
         this.#takeEnd(objectField(value, "delta"));
         return this.#takeUsage(value["usage"]);
       case "message_stop":
+        this.#isWhole = true;
         this.#events.done = true;
         return;
       default:

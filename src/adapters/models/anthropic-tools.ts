@@ -1,8 +1,10 @@
-import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { JsonObject } from "../../domain/json.js";
 import type { ToolChoice } from "../../domain/model.js";
 import type { ToolDef } from "../../domain/tool.js";
 import type { ChatRequest } from "../../ports/model.js";
+import { sentChoice } from "./sent-choice.js";
 import type { WireMessage } from "./anthropic-transcript.js";
+import { withoutUnionOnTop } from "./union-on-top.js";
 import type { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
 
@@ -30,7 +32,7 @@ export function toolFields(request: ChatRequest, names: WireNames, messages: rea
     ...(isTold(description) ? { description } : undefined),
     input_schema: withoutUnionOnTop(inputSchema),
   }));
-  const choice = encodeChoice(request, tools, names);
+  const choice = encodeChoice(request, sentChoice(request.options.toolChoice, offered), names);
   return choice === undefined ? { tools } : { tools, tool_choice: choice };
 }
 
@@ -44,22 +46,20 @@ export function forcesCall({ tool_choice }: ToolFields): boolean {
   return tool_choice?.["type"] === "any" || tool_choice?.["type"] === "tool";
 }
 
-function encodeChoice({ options }: ChatRequest, tools: readonly WireTool[], names: WireNames): JsonObject | undefined {
-  const choice = wireChoice(options.toolChoice, tools, names);
+function encodeChoice(
+  { options }: ChatRequest,
+  sendable: ToolChoice | undefined,
+  names: WireNames,
+): JsonObject | undefined {
+  const choice = wireChoice(sendable, names);
   if (options.parallelToolCalls !== false || choice?.["type"] === "none") return choice;
   return { type: "auto", ...choice, disable_parallel_tool_use: true };
 }
 
-function wireChoice(
-  choice: ToolChoice | undefined,
-  tools: readonly WireTool[],
-  names: WireNames,
-): JsonObject | undefined {
+function wireChoice(choice: ToolChoice | undefined, names: WireNames): JsonObject | undefined {
   if (choice === undefined || choice === "auto" || choice === "none") return choice && { type: choice };
   if (choice === "required") return { type: "any" };
-  const name = names.toWire(choice.tool);
-  // A tool that is not sent cannot be asked for: the provider would refuse the request.
-  return tools.some((tool) => tool.name === name) ? { type: "tool", name } : undefined;
+  return { type: "tool", name: names.toWire(choice.tool) };
 }
 
 /** Stand-ins for the tools that were called earlier. */
@@ -71,46 +71,4 @@ function goneTools(messages: readonly WireMessage[]): readonly WireTool[] {
   );
   const description = "No longer available.";
   return [...names].map((name) => ({ name, description, input_schema: { type: "object", properties: {} } }));
-}
-
-/**
- * The schema of an object without `oneOf`, `anyOf` and `allOf` on top, which the provider refuses there: their properties are offered
- * together, and those stay required that every alternative requires. It allows more than the tool does; whoever validates has the whole.
- */
-function withoutUnionOnTop(schema: JsonObject, depth = 0): JsonObject {
-  const { oneOf, anyOf, allOf, ...rest } = schema;
-  if (oneOf === undefined && anyOf === undefined && allOf === undefined) return schema;
-  const flat = (list: Json | undefined): readonly JsonObject[] =>
-    depth > DEEPEST ? [] : objects(list).map((branch) => withoutUnionOnTop(branch, depth + 1));
-  const every = flat(allOf);
-  const unions = [flat(oneOf), flat(anyOf)];
-  const properties = [...unions.flat(), ...every, rest].map(propertiesOf);
-  const required = [rest, ...every].map(requiredOf).concat(unions.map((branches) => common(branches.map(requiredOf))));
-  const demanded = [...new Set(required.flat())];
-  return {
-    ...rest,
-    type: "object",
-    properties: Object.assign({}, ...properties) as JsonObject,
-    ...(demanded.length === 0 ? undefined : { required: demanded }),
-  };
-}
-
-/** Unions in unions are looked into this deep. */
-const DEEPEST = 32;
-
-function objects(list: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(list) ? (list as readonly Json[]).filter(isJsonObject) : [];
-}
-
-function propertiesOf({ properties }: JsonObject): JsonObject {
-  return isJsonObject(properties) ? properties : {};
-}
-
-function requiredOf({ required }: JsonObject): readonly string[] {
-  return Array.isArray(required) ? (required as readonly Json[]).filter((name) => typeof name === "string") : [];
-}
-
-function common(lists: readonly (readonly string[])[]): readonly string[] {
-  const [first = [], ...others] = lists;
-  return first.filter((name) => others.every((list) => list.includes(name)));
 }

@@ -1,7 +1,7 @@
-import { CompositionError, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
+import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import type { CacheTime } from "./anthropic-cache.js";
 import { anthropicBody, type BodyContext } from "./anthropic-request.js";
 import { AnthropicDecoder } from "./anthropic-stream.js";
@@ -9,9 +9,12 @@ import type { AnthropicEffort } from "./anthropic-thinking.js";
 import { offeredTools } from "./anthropic-tools.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
-import { type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
+import { LEAST_LIMITS, type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
+import { effectiveEfforts } from "./anthropic-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 
@@ -65,6 +68,15 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof AnthropicOptions)[];
 
+const WORDS = {
+  cache: ["off", "5m", "1h"] satisfies readonly CacheTime[],
+  keyAs: ["x-api-key", "bearer"],
+  thinking: ["adaptive", "budget", "none"],
+  thinkingDisplay: ["summarized", "omitted"],
+};
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1, maxOutputTokens: 1 };
+
 /** The last version of the protocol that takes sampling options. */
 const VERSION = "2023-06-01";
 
@@ -81,9 +93,9 @@ export class AnthropicModel implements ModelPort {
   readonly #limits: CallLimits;
   readonly #provider: string;
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: AnthropicOptions) {
-    checkFields("AnthropicModel", options, OPTION_NAMES);
+    checkOptions("AnthropicModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "AnthropicModel needs the name of a model");
     }
@@ -114,32 +126,19 @@ export class AnthropicModel implements ModelPort {
       provider: this.#provider,
       model: this.#options.model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: effectiveEfforts(this.#options),
       input: ["text", "image", "file"],
     };
   }
 
   async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
-    let asked = request;
-    let reasoning = true;
-    // Each refusal takes something out of the request, so that there are few.
-    for (;;) {
-      try {
-        return await this.#send(asked, how, { reasoning });
-      } catch (error) {
-        const healed = withoutRefusedMedia(asked, error);
-        if (reasoning && refusesReasoning(error) && hasReasoning(asked, this.#provider)) reasoning = false;
-        else if (healed === undefined) throw error;
-        else asked = healed;
-      }
-    }
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, how: How, { reasoning }: { readonly reasoning: boolean }): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how, reasoning)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk }: How, reasoning: boolean): ModelCall {
+  #prepare({ request, replays: reasoning }: Asked, { stream, onChunk }: How): ModelCall {
     const options = this.#options;
     const tools = offeredTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
@@ -173,22 +172,4 @@ export class AnthropicModel implements ModelPort {
 function pathBehind(baseUrl: string): string {
   const path = baseUrl.replace(/[?#].*$/s, "").replace(/\/+$/, "");
   return /\/(?:v\d+[a-z0-9]*|messages)$/.test(path) ? "/messages" : "/v1/messages";
-}
-
-/** The provider did not take a signed piece of an earlier reply: it is bound to another conversation, account or model. */
-function refusesReasoning(error: unknown): boolean {
-  return (
-    error instanceof ModelError &&
-    error.kind === "invalid-request" &&
-    /invalid `?signature|thinking`? block|`thinking`|redacted_thinking/i.test(error.message)
-  );
-}
-
-function hasReasoning({ messages }: ChatRequest, provider: string): boolean {
-  return messages.some(
-    (message) =>
-      message.role === "assistant" &&
-      (message.provider === undefined || message.provider === provider) &&
-      message.parts.some(({ type }) => type === "reasoning"),
-  );
 }

@@ -8,6 +8,7 @@ import type { Endpoint } from "./endpoint.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import type { ModelFailure } from "./model-failure.js";
+import { ListenerGuard } from "./listener-guard.js";
 import { prepared } from "./prepared.js";
 import { readText } from "./read-text.js";
 import { ownResponse, withOwnName } from "./own-names.js";
@@ -49,12 +50,13 @@ const SETTLE_MS = 5_000;
 const DRAIN_MS = 100;
 
 /**
- * Makes a model call. Rejects with `ModelError` only, promptly after an abort, with what had come as `partial`; no listener, timer or
+ * Makes a model call. Rejects with `ModelError` only (or with what the listener throws), promptly after an abort, with what had come as `partial`; no listener, timer or
  * connection is left when it settles. What comes in counts as progress only when it is a piece of the reply.
  */
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
-  const watch = new RequestWatch(call.signal);
+  const watch = new RequestWatch(call.signal, call.limits.runtime);
   const accumulator = new StreamAccumulator();
+  const listener = new ListenerGuard(call.onChunk);
   let secrets: readonly string[] = [];
   let headers: Headers | undefined;
   try {
@@ -66,9 +68,13 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
     });
     headers = response.headers;
     if (!response.ok) throw await refusal(response, watch);
-    const decoder = await readReply(call, response, watch, accumulator);
+    const decoder = await readReply(call, response, watch, (chunk) => {
+      accumulator.push(chunk);
+      listener.take(chunk);
+    });
     return ownResponse(accumulator, call.names, { provider: call.provider, model: decoder.model });
   } catch (error) {
+    listener.check();
     throw failureOf(error, call, () => ({ ...call, secrets, headers, soFar: accumulator.partial() }));
   } finally {
     watch.close();
@@ -88,14 +94,12 @@ async function readReply(
   call: ModelCall,
   response: Response,
   watch: RequestWatch,
-  accumulator: StreamAccumulator,
+  take: ChunkListener,
 ): Promise<ReplyDecoder> {
   const { limits, names } = call;
   const decoder = call.decoder((chunk) => {
-    const own = withOwnName(chunk, names);
     watch.progress();
-    accumulator.push(own);
-    call.onChunk(own);
+    take(withOwnName(chunk, names));
   });
   const body = new ReplyBody(decoder, limits.maxLineBytes);
   watch.expect(limits.idleTimeoutMs, "piece of the reply");

@@ -1,5 +1,4 @@
 import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
 import { replyChunks } from "./reply-chunks.js";
@@ -12,16 +11,23 @@ export type ModelCaller = (request: ChatRequest, onChunk: ChunkListener | undefi
  * Throws `CompositionError("invalid-config")` where there is none, or one that is no model.
  */
 export function decoratedModel(what: string, models: readonly ModelPort[], call: ModelCaller): ModelPort {
+  checkModels(what, models);
   const [first] = models;
-  if (first === undefined || !models.every(isModel)) {
-    throw new CompositionError("invalid-config", `${what} needs a model that has chat`);
-  }
   const streams = models.some((model) => model.chatStreaming !== undefined);
   return {
     chat: async (request) => await call(request, undefined),
     ...(streams ? { chatStreaming: call } : undefined),
     ...(first.describe === undefined ? undefined : { describe: first.describe.bind(first) }),
   };
+}
+
+/** Throws `CompositionError("invalid-config")` where there is no model, or one that is none. */
+export function checkModels(
+  what: string,
+  models: readonly ModelPort[],
+): asserts models is readonly [ModelPort, ...ModelPort[]] {
+  if (models.length > 0 && models.every(isModel)) return;
+  throw new CompositionError("invalid-config", `${what} needs a model that has chat`);
 }
 
 /** Asks `model` for one reply. One that cannot stream hands over the chunks its whole reply amounts to. */
@@ -35,21 +41,6 @@ export async function askModel(
   const response = await model.chat(request);
   for (const chunk of replyChunks(response)) onChunk(chunk);
   return response;
-}
-
-/** Throws `CompositionError("invalid-config")` for an unknown option, and for one of `numbers` that is no number or below its least value. */
-export function checkOptions(
-  what: string,
-  options: object,
-  known: readonly string[],
-  numbers: Readonly<Record<string, number>>,
-): void {
-  checkFields(what, options, known);
-  for (const [name, least] of Object.entries(numbers)) {
-    const value: unknown = Reflect.get(options, name);
-    if (value === undefined || (typeof value === "number" && value >= least)) continue;
-    throw new CompositionError("invalid-config", `${what}: ${name} is no number from ${least} on`);
-  }
 }
 
 function isModel(value: unknown): boolean {

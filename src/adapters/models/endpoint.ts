@@ -13,7 +13,7 @@ export type EndpointOptions = {
   readonly baseUrl: string;
   readonly path: string;
   readonly apiKey?: ApiKey | undefined;
-  /** The header that holds the key as it is. Default: `authorization`, with the key as a bearer token. */
+  /** The header that holds the key as it is. Default: `authorization`, with the key as a bearer token, before any user of the URL. */
   readonly keyHeader?: string | undefined;
   /** Added to the query of `baseUrl`; nothing secret. */
   readonly query?: Readonly<Record<string, string>> | undefined;
@@ -85,8 +85,8 @@ export class Endpoint {
   #headers(accept: string, key: string | undefined): Headers {
     const headers = new Headers({ "content-type": "application/json", accept });
     const { keyHeader } = this.#options;
+    if (this.#basic !== undefined) headers.set("authorization", `Basic ${this.#basic}`);
     if (key !== undefined) headers.set(keyHeader ?? "authorization", keyHeader === undefined ? `Bearer ${key}` : key);
-    else if (this.#basic !== undefined) headers.set("authorization", `Basic ${this.#basic}`);
     for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
       try {
         headers.set(name, value);

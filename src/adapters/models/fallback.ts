@@ -1,6 +1,7 @@
 import { ModelError, type ModelErrorKind } from "../../domain/errors.js";
-import type { ModelPort } from "../../ports/model.js";
-import { checkOptions, decoratedModel } from "./decorated-model.js";
+import type { ChatRequest, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
+import { decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { modelErrorWith } from "./model-error-with.js";
@@ -39,9 +40,10 @@ const OPTION_NAMES = [
 type Candidate = { readonly model: ModelPort; coolUntil: number };
 
 /**
- * Asks the models in order until one answers; one that failed lately comes after the others. Describes itself as the first. When all
- * failed, the error is the last one's: `retryable` where any was, with the usage of all, and all of them as its cause. Throws
- * `CompositionError("invalid-config")` for an empty list and for options that make no sense.
+ * Asks the models in order until one answers; one that failed lately comes after the others. Describes itself as the first. A model that
+ * the request names (`options.model`) is asked for at the first, and at those that describe themselves by the same provider and model; the
+ * others answer as what they are. When none answers, the error is the last one's: `retryable` where any was, with the usage of all, and
+ * all of them as its cause. Throws `CompositionError("invalid-config")` for an empty list and for options that make no sense.
  */
 export function fallback(models: readonly ModelPort[], options: FallbackOptions = {}): ModelPort {
   checkOptions("fallback", options, OPTION_NAMES, { coolDownMs: 0 });
@@ -54,18 +56,22 @@ export function fallback(models: readonly ModelPort[], options: FallbackOptions 
     const failures: ModelError[] = [];
     for (const candidate of inOrder(candidates, runtime.elapsed())) {
       try {
-        const response = await attempts.run(candidate.model, request, "fallback");
+        const asked = knowsName(candidate.model, models[0]) ? request : withoutName(request);
+        const response = await attempts.run(candidate.model, asked, "fallback");
         candidate.coolUntil = Number.NEGATIVE_INFINITY;
         return response;
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
-        if (request.signal.aborted || !fallsThrough(error)) throw attempts.failure(error);
-        candidate.coolUntil = coolUntil(error, coolDownMs, runtime.elapsed());
-        if (attempts.outputBegan && afterOutput === "give-up") throw attempts.failure(error);
+        if (request.signal.aborted) throw attempts.failure(error);
         failures.push(error);
+        const isOver = !fallsThrough(error);
+        // One that stood in for another and could not would else be asked first, and alone, the next time.
+        if (!isOver || failures.length > 1) candidate.coolUntil = coolUntil(error, coolDownMs, runtime.elapsed());
+        if (isOver) break;
+        if (attempts.outputBegan && afterOutput === "give-up") break;
       }
     }
-    throw allFailed(failures, attempts);
+    throw failed(failures, attempts);
   });
 }
 
@@ -79,12 +85,24 @@ function coolUntil(error: ModelError, coolDownMs: number, now: number): number {
   return coolDownMs === 0 ? Number.NEGATIVE_INFINITY : now + Math.max(coolDownMs, error.retryAfterMs ?? 0);
 }
 
-function allFailed(failures: readonly ModelError[], attempts: ModelAttempts): ModelError {
+/** A name means the same only to models that describe themselves alike. */
+function knowsName(model: ModelPort, first: ModelPort | undefined): boolean {
+  if (model === first) return true;
+  const [own, its] = [model.describe?.(), first?.describe?.()];
+  return own !== undefined && own.provider === its?.provider && own.model === its?.model;
+}
+
+function withoutName(request: ChatRequest): ChatRequest {
+  const { model: _, ...options } = request.options;
+  return { ...request, options };
+}
+
+function failed(failures: readonly ModelError[], attempts: ModelAttempts): ModelError {
   const last = failures.at(-1) ?? new ModelError("request-build", "no model was asked");
   if (failures.length < 2) return attempts.failure(last);
   return modelErrorWith(last, {
     usage: attempts.spent,
     retryable: failures.some(({ retryable }) => retryable),
-    cause: new AggregateError(failures, `all ${failures.length} models failed`),
+    cause: new AggregateError(failures, `${failures.length} models failed`),
   });
 }

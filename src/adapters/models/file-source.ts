@@ -10,11 +10,16 @@ export type FileSource =
  * there are no bytes a provider could get: an empty or broken base64, an address that is not of http.
  */
 export function fileSource(source: ContentSource, declared: string): FileSource | undefined {
-  const mimeType = declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const mimeType = bareType(declared);
   if ("base64" in source) return withBytes(source.base64, mimeType);
   const data = /^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(source.url.slice(0, 1000));
   if (data !== null) return withBytes(source.url.slice(data[0].length), mimeType === "" ? (data[1] ?? "") : mimeType);
   return /^https?:\/\/\S+$/i.test(source.url) && URL.canParse(source.url) ? { url: source.url, mimeType } : undefined;
+}
+
+/** A media type without parameters, in small letters. */
+export function bareType(declared: string): string {
+  return declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 function withBytes(text: string, mimeType: string): FileSource | undefined {
@@ -34,15 +39,16 @@ function standardForm(text: string): string | undefined {
 }
 
 /** What base64 of each image type begins with. */
-const MAGIC: Readonly<Record<string, string>> = {
-  "/9j/": "image/jpeg",
-  iVBORw0KGgo: "image/png",
-  R0lGOD: "image/gif",
-  UklGR: "image/webp",
-};
+const MAGIC: readonly (readonly [head: RegExp, type: string])[] = [
+  [/^\/9j\//, "image/jpeg"],
+  [/^iVBORw0KGgo/, "image/png"],
+  [/^R0lGOD/, "image/gif"],
+  // The container is that of sounds and films too: its ninth to twelfth byte tell what it holds.
+  [/^UklGR.{6}XRUJQ/, "image/webp"],
+];
 
-/** The type of an image as its bytes tell it, else as declared: providers refuse a request in which the two differ. */
+/** The type of what is an image, as its bytes tell it, else as declared: providers refuse a request in which the two differ. */
 export function imageType({ base64 = "", mimeType }: FileSource): string {
-  const magic = Object.keys(MAGIC).find((head) => base64.startsWith(head));
-  return (magic === undefined ? undefined : MAGIC[magic]) ?? mimeType;
+  const start = base64.slice(0, 16);
+  return MAGIC.find(([head]) => head.test(start))?.[1] ?? mimeType;
 }

@@ -5,6 +5,7 @@ import type { GeminiPart } from "./gemini-parts.js";
 import { geminiSchema, takesArguments } from "./gemini-schema.js";
 import { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini-thinking.js";
 import { type GeminiTranscriptContext, toProviderTranscript } from "./gemini-transcript.js";
+import { sentChoice } from "./sent-choice.js";
 import { type SendableTool, sendableTools } from "./wire-schema.js";
 import type { WireNames } from "./wire-names.js";
 
@@ -23,13 +24,14 @@ export type GeminiBodyContext = Omit<GeminiTranscriptContext, "signed"> & {
 export function geminiBody(request: ChatRequest, context: GeminiBodyContext): GeminiPart {
   const { options } = request;
   const tools = sendableTools(request.tools);
-  const { names, provider, generation } = context;
+  const { names, provider, replays, generation } = context;
+  const toolChoice = sentChoice(options.toolChoice, tools);
   const { generationConfig, ...others } = options.providerOptions ?? {};
   return {
-    ...toProviderTranscript(request.messages, { names, provider, signed: generation === 3 }),
-    ...toolFields(tools, options.toolChoice, names),
+    ...toProviderTranscript(request.messages, { names, provider, replays, signed: generation === 3 }),
+    ...toolFields(tools, toolChoice, names),
     generationConfig: {
-      ...configOf(options, { hasTools: tools.length > 0 }, context),
+      ...configOf({ ...options, toolChoice }, { hasTools: tools.length > 0 }, context),
       ...(isJsonObject(generationConfig) ? generationConfig : undefined),
     },
     serviceTier: options.serviceTier,

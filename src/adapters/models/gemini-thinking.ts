@@ -14,12 +14,13 @@ export function generationOf(model: string): GeminiGeneration {
 
 /**
  * The thinking each effort stands for. `maximum` is the top the model has. Models from 3 on cannot be kept from thinking, so that `off`
- * is their lowest level.
+ * is their lowest level; those before 2.5 cannot think and refuse to be told.
  */
 export function geminiEfforts(
   model: string,
   generation: GeminiGeneration,
-): Readonly<Record<ReasoningEffort, GeminiThinking>> {
+): Readonly<Partial<Record<ReasoningEffort, GeminiThinking>>> {
+  if (/gemini-(?:1(?:[.-]|$)|2\.0|pro(?:-vision)?$)/i.test(model)) return {};
   return generation === 3 ? levels(model) : budgets(model);
 }
 

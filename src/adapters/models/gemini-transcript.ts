@@ -20,6 +20,8 @@ export type GeminiTranscriptContext = {
   readonly names: WireNames;
   /** Replies of other providers keep their reasoning and signatures to themselves. */
   readonly provider: string;
+  /** False leaves out all thoughts and signatures, where the provider has refused one. */
+  readonly replays: boolean;
   /** The model refuses a call without a signature, and reads files inside of function responses. */
   readonly signed: boolean;
 };
@@ -99,10 +101,11 @@ function addReply(
   context: GeminiTranscriptContext,
 ): void {
   const own = message.provider === undefined || message.provider === context.provider;
+  const replays = own && context.replays;
   const calls: CallForm[] = [];
   const parts: GeminiPart[] = [];
   for (const part of message.parts) {
-    const signature = own ? textField(part.providerData, "thoughtSignature") : undefined;
+    const signature = replays ? textField(part.providerData, "thoughtSignature") : undefined;
     const extras = signature === undefined ? undefined : { thoughtSignature: signature };
     if (part.type === "toolCall") {
       const call = formOf(part, own, context);
@@ -111,7 +114,7 @@ function addReply(
       parts.push(encodeCall(part, call, missing ? { thoughtSignature: NO_SIGNATURE } : extras));
     } else if (part.type === "text") {
       if (part.text !== "" || extras !== undefined) parts.push({ text: part.text, ...extras });
-    } else if (part.type === "reasoning" && own && part.redacted !== true) {
+    } else if (part.type === "reasoning" && replays && part.redacted !== true) {
       if (part.text !== "" || extras !== undefined) parts.push({ text: part.text, thought: true, ...extras });
     }
   }

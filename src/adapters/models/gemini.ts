@@ -1,14 +1,18 @@
 import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { checkOptions } from "./check-options.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
 import { geminiBody } from "./gemini-request.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
 import { GeminiDecoder } from "./gemini-stream.js";
-import { type GeminiGeneration, type GeminiThinking, generationOf } from "./gemini-thinking.js";
+import { type GeminiGeneration, geminiEfforts, type GeminiThinking, generationOf } from "./gemini-thinking.js";
+import { describedEfforts } from "./described-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -54,19 +58,25 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof GeminiOptions)[];
 
+const WORDS = { generation: [2, 3] satisfies readonly GeminiGeneration[], includeThoughts: [true, false] };
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
+type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
+
 /**
  * Gemini through `generateContent`. Efforts map to `thinkingLevel` from Gemini 3 on (off and minimal the lowest, low, medium, high; xhigh
  * and maximum the highest) and to `thinkingBudget` before (0, 512, 2048, 8192, 16384, 24576, the most the model takes). Thought signatures
- * go back on the part they came with. `parallelToolCalls` has no field on this wire.
+ * go back on the part they came with; where the provider refuses one, or an older picture or file, the request is made once more without. `parallelToolCalls` has no field on this wire.
  */
 export class GeminiModel implements ModelPort {
   readonly #options: GeminiOptions;
   readonly #limits: CallLimits;
   readonly #provider: string;
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: GeminiOptions) {
-    checkFields("GeminiModel", options, OPTION_NAMES);
+    checkOptions("GeminiModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "GeminiModel needs the name of a model");
     }
@@ -85,32 +95,35 @@ export class GeminiModel implements ModelPort {
   }
 
   describe(): ModelDescription {
+    const { model, generation = generationOf(model), efforts } = this.#options;
+    const thinking: Readonly<Partial<Record<ReasoningEffort, GeminiThinking>>> = {
+      ...geminiEfforts(model, generation),
+      ...efforts,
+    };
     return {
       provider: this.#provider,
-      model: this.#options.model,
+      model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => thinking[effort] !== undefined),
       input: ["text", "image", "file"],
     };
   }
 
-  async #call(
-    request: ChatRequest,
-    how: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, how)));
+  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  #prepare(
-    request: ChatRequest,
-    { stream, onChunk }: { readonly stream: boolean; readonly onChunk: ChunkListener },
-  ): ModelCall {
+  #prepare({ request, replays }: Asked, { stream, onChunk }: How): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools, { first: "letter" });
     const model = request.options.model ?? this.#options.model;
     const context = {
       names,
       model,
+      replays,
       provider: this.#provider,
       generation: this.#options.generation ?? generationOf(model),
       efforts: this.#options.efforts ?? {},

@@ -19,13 +19,14 @@ export function legalTranscript(
 
 /** The message without what is damaged; nothing where nothing is left. A result stays even when it is empty: its call needs one. */
 function whole(message: Message | AgentMessage, passes: (part: unknown) => part is AssistantPart): readonly Message[] {
-  if (!isMessage(message)) return [];
+  const stored: unknown = message;
+  if (typeof stored !== "object" || stored === null || !isMessage(message)) return [];
   if (message.role === "assistant") {
     const parts = kept(message.parts, passes);
     return parts.length === 0 ? [] : [parts === message.parts ? message : { ...message, parts }];
   }
-  const stored: unknown = message.content;
-  const content = kept(typeof stored === "string" ? toContent(stored) : stored, isWhole);
+  const said: unknown = message.content;
+  const content = kept(typeof said === "string" ? toContent(said) : said, isWhole);
   if (content.length === 0 && message.role !== "tool") return [];
   return [content === message.content ? message : { ...message, content }];
 }

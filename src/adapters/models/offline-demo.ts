@@ -34,7 +34,9 @@ export class OfflineDemoModel implements ModelPort {
 
   async chat(request: ChatRequest): Promise<ModelResponse> {
     throwIfAborted(request.signal);
-    return respond(request);
+    const response = await Promise.resolve(respond(request));
+    throwIfAborted(request.signal);
+    return response;
   }
 
   async chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {

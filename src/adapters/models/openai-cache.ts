@@ -4,6 +4,9 @@ import type { WireObject } from "./openai-parts.js";
 /** How long the provider keeps a marked beginning at least. */
 export type CacheLifetime = "30m" | "12h";
 
+/** All lifetimes there are. */
+export const CACHE_LIFETIMES: readonly CacheLifetime[] = ["30m", "12h"];
+
 /** How an adapter asks OpenAI to keep what requests begin with. OpenAI also keeps it unasked. */
 export type PromptCacheOptions = {
   /** The `prompt_cache_key` of a request, which brings requests that begin alike to the same cache. Default: none. */

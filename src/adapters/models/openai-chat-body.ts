@@ -27,6 +27,7 @@ export function chatCompletionBody(
     names: new WireNames(sendableTools(request.tools).map(({ name }) => name)),
     model: options.model,
     provider: options.provider ?? "raw-stream",
+    replays: true,
     echoReasoning: options.echoReasoning ?? "when-present",
     efforts: { ...CHAT_EFFORTS, ...options.efforts },
     maxTokensField: options.maxTokensField ?? "max_completion_tokens",

@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   length: "length",
   max_tokens: "length",
   model_length: "length",
+  model_context_window_exceeded: "length",
   tool_calls: "tool-calls",
   tool_call: "tool-calls",
   tool_use: "tool-calls",
@@ -26,6 +27,12 @@ const FAILURES: Readonly<Record<string, ModelErrorKind>> = {
   abort: "server",
   aborted: "server",
   cancelled: "server",
+  failed: "server",
+  internal_error: "server",
+  server_error: "server",
+  network_error: "server",
+  timeout: "timeout",
+  overloaded: "overloaded",
   insufficient_system_resource: "overloaded",
 };
 

@@ -4,10 +4,13 @@ import type { ChatRequest } from "../../ports/model.js";
 import { type ChatTranscriptContext, toProviderTranscript } from "./openai-chat-transcript.js";
 import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
+import { sentChoice } from "./sent-choice.js";
+import { isStrict } from "./strict-schema.js";
+import { withoutUnionOnTop } from "./union-on-top.js";
 import type { WireNames } from "./wire-names.js";
-import { healedSchema, isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
+import { healedSchema, sendableTools } from "./wire-schema.js";
 
-/** The word this wire has for each effort; `maximum` is its top tier. Servers with fewer tiers are told so by the `efforts` option. */
+/** The word this wire has for each effort; `maximum` is the highest that more than one server knows. The `efforts` option names others. */
 export const CHAT_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
   off: "none",
   minimal: "minimal",
@@ -54,26 +57,25 @@ export function chatBody(request: ChatRequest, stream: boolean, context: BodyCon
 function toolFields(request: ChatRequest, names: WireNames): WireObject {
   const tools = sendableTools(request.tools);
   if (tools.length === 0) return {};
-  const { toolChoice, parallelToolCalls } = request.options;
+  const { parallelToolCalls } = request.options;
+  const choice = sentChoice(request.options.toolChoice, tools);
   return {
     tools: tools.map((tool) => ({
       type: "function",
       function: {
         name: names.toWire(tool.name),
         description: tool.description,
-        parameters: tool.inputSchema,
+        parameters: withoutUnionOnTop(tool.inputSchema),
       },
     })),
-    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, tools, names),
+    tool_choice: choice === undefined ? undefined : encodeChoice(choice, names),
     parallel_tool_calls: parallelToolCalls,
   };
 }
 
-/** A forced tool that is not sent cannot be called: providers refuse the whole request for it. */
-function encodeChoice(choice: ToolChoice, tools: readonly SendableTool[], names: WireNames): unknown {
+function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
   if (typeof choice === "string") return choice;
-  const isSent = tools.some(({ name }) => name === choice.tool);
-  return isSent ? { type: "function", function: { name: names.toWire(choice.tool) } } : undefined;
+  return { type: "function", function: { name: names.toWire(choice.tool) } };
 }
 
 function responseFormat(responseSchema: JsonObject): WireObject {

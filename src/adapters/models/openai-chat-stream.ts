@@ -64,7 +64,8 @@ export class ChatDecoder implements ReplyDecoder {
   }
 
   end(): void {
-    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#events.incomplete();
+    // Gateways write the end marker after a break too: only a whole completion may lack its finish reason.
+    if (this.#finish === undefined && !(this.#hasOutput && this.#isWhole)) throw this.#events.incomplete();
     const details = this.#reasoning.end();
     if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");

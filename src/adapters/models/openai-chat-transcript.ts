@@ -15,6 +15,8 @@ export type ChatTranscriptContext = {
   /** Replies of other providers keep their reasoning to themselves. */
   readonly provider: string;
   readonly echoReasoning: "when-present" | "always" | "never";
+  /** False leaves out all that only the provider itself can read, where it has refused a piece of it. */
+  readonly replays: boolean;
 };
 
 /** The longest id OpenAI takes for a call. It has no rule for the characters, and some models need theirs back as it was. */
@@ -81,7 +83,10 @@ function encodeMedia(media: Media): WireObject {
     case "sound":
       return { type: "input_audio", input_audio: { data: media.base64, format: media.format } };
     case "file":
-      return { type: "file", file: { filename: media.name, file_data: media.url } };
+      // The wire takes the bytes of a file only.
+      return media.isInline
+        ? { type: "file", file: { filename: media.name, file_data: media.url } }
+        : { type: "text", text: media.note };
     case "none":
       return { type: "text", text: media.note };
     default:
@@ -107,7 +112,7 @@ function encodeReply(
   if (ids.length === 0) {
     return text.trim() === "" ? undefined : { role: "assistant", content: text, ...nameOf(message.name) };
   }
-  const own = isOwn(message, context.provider);
+  const own = context.replays && isOwn(message, context.provider);
   return {
     role: "assistant",
     content: text === "" ? null : text,

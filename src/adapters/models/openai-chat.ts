@@ -1,15 +1,18 @@
 import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
-import type { PromptCacheOptions } from "./openai-cache.js";
+import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { hasReplay, replayHealer } from "./refused-replay.js";
+import { describedEfforts } from "./described-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -64,24 +67,34 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
+const WORDS = {
+  cache: CACHE_LIFETIMES,
+  echoReasoning: ["when-present", "always", "never"],
+  maxTokensField: ["max_tokens", "max_completion_tokens"],
+  streamUsage: [true, false],
+};
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
 type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
  * Efforts map to `reasoning_effort`: off `none`, minimal to xhigh by their own names, maximum `xhigh`. Broken calls come back marked,
  * never dropped. An error result goes out as `<tool_error>` text, since the wire has no flag for it. Where the provider refuses an older
- * picture or file, the request is made once more with a note in its place.
+ * picture or file, or a signature, the request is made once more without.
  */
 export class OpenAiChatModel implements ModelPort {
   readonly #options: OpenAiChatOptions;
   readonly #endpoint: Endpoint;
   readonly #limits: CallLimits;
   readonly #provider: string;
+  readonly #efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly #maxTokensField: BodyContext["maxTokensField"];
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: OpenAiChatOptions) {
-    checkFields("OpenAiChatModel", options, OPTION_NAMES);
+    checkOptions("OpenAiChatModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "OpenAiChatModel needs the name of a model");
     }
@@ -91,6 +104,7 @@ export class OpenAiChatModel implements ModelPort {
     this.#provider = options.provider ?? "openai-chat";
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
     this.#limits = callLimits(options);
+    this.#efforts = { ...CHAT_EFFORTS, ...options.efforts };
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
@@ -106,34 +120,28 @@ export class OpenAiChatModel implements ModelPort {
       provider: this.#provider,
       model: this.#options.model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => this.#efforts[effort] !== undefined),
       input: ["text", "image", "file"],
     };
   }
 
   async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    try {
-      return await this.#send(request, way);
-    } catch (error) {
-      const healed = withoutRefusedMedia(request, error);
-      if (healed === undefined) throw error;
-      return await this.#send(healed, way);
-    }
+    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, way)));
+    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk }: Way): ModelCall {
+  #prepare({ request, replays }: Asked, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: BodyContext = {
       names,
       model: this.#options.model,
       provider: this.#provider,
+      replays,
       echoReasoning: this.#options.echoReasoning ?? "when-present",
-      efforts: { ...CHAT_EFFORTS, ...this.#options.efforts },
+      efforts: this.#efforts,
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,
       cacheKey: this.#options.promptCacheKey?.(request),

@@ -4,8 +4,11 @@ import type { ChatRequest } from "../../ports/model.js";
 import { type CacheLifetime, withBreakpoints } from "./openai-cache.js";
 import type { WireObject } from "./openai-parts.js";
 import { type ResponsesTranscriptContext, toProviderTranscript } from "./openai-responses-transcript.js";
+import { sentChoice } from "./sent-choice.js";
+import { isStrict } from "./strict-schema.js";
+import { withoutUnionOnTop } from "./union-on-top.js";
 import type { WireNames } from "./wire-names.js";
-import { healedSchema, isStrict, type SendableTool, sendableTools } from "./wire-schema.js";
+import { healedSchema, sendableTools } from "./wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Models with fewer tiers are told so by the `efforts` option. */
 export const RESPONSES_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -56,26 +59,25 @@ function reasoningField(effort: ReasoningEffort | undefined, context: ResponsesB
 function toolFields(request: ChatRequest, names: WireNames): WireObject {
   const tools = sendableTools(request.tools);
   if (tools.length === 0) return {};
-  const { toolChoice, parallelToolCalls } = request.options;
+  const { parallelToolCalls } = request.options;
+  const choice = sentChoice(request.options.toolChoice, tools);
   return {
     tools: tools.map((tool) => ({
       type: "function",
       name: names.toWire(tool.name),
       description: tool.description,
-      parameters: tool.inputSchema,
+      parameters: withoutUnionOnTop(tool.inputSchema),
       // Where it is missing this wire rewrites the schema to enforce it, and refuses what it cannot rewrite.
       strict: false,
     })),
-    tool_choice: toolChoice === undefined ? undefined : encodeChoice(toolChoice, tools, names),
+    tool_choice: choice === undefined ? undefined : encodeChoice(choice, names),
     parallel_tool_calls: parallelToolCalls,
   };
 }
 
-/** A forced tool that is not sent cannot be called: providers refuse the whole request for it. */
-function encodeChoice(choice: ToolChoice, tools: readonly SendableTool[], names: WireNames): unknown {
+function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
   if (typeof choice === "string") return choice;
-  const isSent = tools.some(({ name }) => name === choice.tool);
-  return isSent ? { type: "function", name: names.toWire(choice.tool) } : undefined;
+  return { type: "function", name: names.toWire(choice.tool) };
 }
 
 function textFormat(responseSchema: JsonObject): WireObject {

@@ -1,15 +1,18 @@
-import { CompositionError, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
+import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
+import { checkOptions } from "./check-options.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import { prepared } from "./prepared.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
-import type { PromptCacheOptions } from "./openai-cache.js";
+import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai-cache.js";
 import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
 import { ResponsesDecoder } from "./openai-responses-stream.js";
-import { withoutRefusedMedia } from "./refused-media.js";
+import { type Asked, callHealing } from "./healed-call.js";
+import { mediaHealer } from "./refused-media.js";
+import { replayHealer } from "./refused-replay.js";
+import { describedEfforts } from "./described-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -58,7 +61,15 @@ const OPTION_NAMES = [
   ...LIMIT_NAMES,
 ] as const satisfies readonly (keyof OpenAiResponsesOptions)[];
 
-type Way = { readonly stream: boolean; readonly onChunk: ChunkListener; readonly replaysReasoning: boolean };
+const WORDS = {
+  cache: CACHE_LIFETIMES,
+  reasoningSummary: ["auto", "concise", "detailed"],
+  replayReasoning: [true, false],
+};
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
+
+type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * OpenAI's responses protocol, without anything stored at the provider: every request holds the conversation, and reasoning goes back
@@ -71,10 +82,11 @@ export class OpenAiResponsesModel implements ModelPort {
   readonly #endpoint: Endpoint;
   readonly #limits: CallLimits;
   readonly #provider: string;
+  readonly #efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
 
-  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an unknown option, or no model name. */
+  /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: OpenAiResponsesOptions) {
-    checkFields("OpenAiResponsesModel", options, OPTION_NAMES);
+    checkOptions("OpenAiResponsesModel", options, OPTION_NAMES, NUMBERS, WORDS);
     if (typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "OpenAiResponsesModel needs the name of a model");
     }
@@ -83,6 +95,7 @@ export class OpenAiResponsesModel implements ModelPort {
     this.#endpoint = new Endpoint({ baseUrl, path: "/responses", apiKey, headers, fetch });
     this.#provider = options.provider ?? "openai-responses";
     this.#limits = callLimits(options);
+    this.#efforts = { ...RESPONSES_EFFORTS, ...options.efforts };
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
@@ -98,28 +111,21 @@ export class OpenAiResponsesModel implements ModelPort {
       provider: this.#provider,
       model: this.#options.model,
       contextWindow: this.#options.contextWindow,
-      efforts: ["off", "minimal", "low", "medium", "high", "xhigh", "maximum"],
+      efforts: describedEfforts((effort) => this.#efforts[effort] !== undefined),
       input: ["text", "image", "file"],
     };
   }
 
-  async #call(request: ChatRequest, how: Omit<Way, "replaysReasoning">): Promise<ModelResponse> {
-    const replaysReasoning = this.#options.replayReasoning ?? true;
-    try {
-      return await this.#send(request, { ...how, replaysReasoning });
-    } catch (error) {
-      const healed = withoutRefusedMedia(request, error);
-      if (healed !== undefined) return await this.#send(healed, { ...how, replaysReasoning });
-      if (!replaysReasoning || !refusesReasoning(error)) throw error;
-      return await this.#send(request, { ...how, replaysReasoning: false });
-    }
+  async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
+    // That reasoning is asked for is reason enough for a refusal.
+    const replay = replayHealer(() => true);
+    const send = (asked: Asked): Promise<ModelResponse> =>
+      callModel(prepared(this.#provider, () => this.#prepare(asked, way)));
+    const replays = this.#options.replayReasoning ?? true;
+    return await callHealing({ request, replays }, send, [mediaHealer, replay]);
   }
 
-  async #send(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    return await callModel(prepared(this.#provider, () => this.#prepare(request, way)));
-  }
-
-  #prepare(request: ChatRequest, { stream, onChunk, replaysReasoning }: Way): ModelCall {
+  #prepare({ request, replays: replaysReasoning }: Asked, { stream, onChunk }: Way): ModelCall {
     const tools = sendableTools(request.tools).map(({ name }) => name);
     const names = new WireNames(tools);
     const context: ResponsesBodyContext = {
@@ -127,7 +133,7 @@ export class OpenAiResponsesModel implements ModelPort {
       replaysReasoning,
       model: this.#options.model,
       provider: this.#provider,
-      efforts: { ...RESPONSES_EFFORTS, ...this.#options.efforts },
+      efforts: this.#efforts,
       summary: this.#options.reasoningSummary,
       cacheKey: this.#options.promptCacheKey?.(request),
       cache: this.#options.cache,
@@ -145,13 +151,4 @@ export class OpenAiResponsesModel implements ModelPort {
       onChunk,
     };
   }
-}
-
-/**
- * True for a request refused, before any output, because of the reasoning in it: made by another organization or model, expired, without
- * what followed it, or of a model that has none. It would be refused for ever, and the conversation with it.
- */
-function refusesReasoning(error: unknown): boolean {
-  if (!(error instanceof ModelError) || error.kind !== "invalid-request" || error.partial !== undefined) return false;
-  return /encrypted.?content|\bitem\b.{0,20}\brs_|of type .reasoning/i.test(error.message);
 }

@@ -59,14 +59,16 @@ export function complaintInStream(
   if (nested !== undefined) return complaintOf(value) ?? nested;
   const isFlat = options.isErrorEvent || value["object"] === "error" || value["type"] === "error" || error === true;
   const saysSo =
-    !Object.hasOwn(value, "choices") && COMPLAINS.some((key) => complaintOf(fieldOf(value, key)) !== undefined);
+    !Object.hasOwn(value, "choices") &&
+    (COMPLAINS.some((key) => complaintOf(fieldOf(value, key)) !== undefined) ||
+      MESSAGE_KEYS.some((key) => textField(value, key) !== undefined));
   if (!isFlat && !saysSo) return undefined;
   return (
     complaintOf(value) ?? { message: "the provider reported an error without a message", code: "", status: undefined }
   );
 }
 
-const COMPLAINS = ["detail", "errors", "message", "msg", "error_msg"];
+const COMPLAINS = ["detail", "errors"];
 
 /** Characters in which the text of a page is looked for: what comes later is not read, however long the page. */
 const PAGE_HEAD = 4096;

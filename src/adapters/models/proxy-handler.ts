@@ -1,7 +1,8 @@
 import { CompositionError, ModelError, type ModelErrorKind } from "../../domain/errors.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { checkModels } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
 import { PROXY_TYPE, toldError, type ToldError } from "./proxy-lines.js";
 import { decodeProxyRequest } from "./proxy-request.js";
@@ -28,7 +29,7 @@ export type ProxyHandlerOptions = {
   /** For the body to arrive, in milliseconds. Default 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
   /** For one call, in milliseconds. Default 900,000. */
-  readonly timeoutMs?: number | undefined;
+  readonly callTimeoutMs?: number | undefined;
   /** What may wait for a client that does not read, before its call is aborted. Default 16 MiB. */
   readonly maxUnreadBytes?: number | undefined;
   /** How often a blank line is sent, so that no server in between takes a model that thinks for a dead connection. Default 15,000. */
@@ -37,7 +38,7 @@ export type ProxyHandlerOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Told every failure but a token that is not let in, for the server's own log: of the model, of `authorize`, and of requests that are refused; must not throw. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
-  /** For `timeoutMs` and `keepAliveMs`. Default: the platform's clock and timers. */
+  /** For `callTimeoutMs` and `keepAliveMs`. Default: the platform's clock and timers. */
   readonly runtime?: DecoratorRuntime | undefined;
 };
 
@@ -47,7 +48,7 @@ const OPTION_NAMES = [
   "admit",
   "maxBodyBytes",
   "bodyTimeoutMs",
-  "timeoutMs",
+  "callTimeoutMs",
   "maxUnreadBytes",
   "keepAliveMs",
   "signal",
@@ -61,14 +62,15 @@ const OPTION_NAMES = [
  * options that make no sense.
  */
 export function proxyHandler(options: ProxyHandlerOptions): (request: Request) => Promise<Response> {
-  const numbers = { maxBodyBytes: 1, bodyTimeoutMs: 1, timeoutMs: 1, maxUnreadBytes: 1, keepAliveMs: 1 };
+  const numbers = { maxBodyBytes: 1, bodyTimeoutMs: 1, callTimeoutMs: 1, maxUnreadBytes: 1, keepAliveMs: 1 };
   checkOptions("proxyHandler", options, OPTION_NAMES, numbers);
+  checkModels("proxyHandler", [options.model]);
   if (typeof options.authorize !== "function") {
     throw new CompositionError("invalid-config", "proxyHandler needs a function authorize");
   }
-  const { maxUnreadBytes = 16 * 1024 * 1024, timeoutMs = 900_000, signal, onFailure } = options;
+  const { maxUnreadBytes = 16 * 1024 * 1024, callTimeoutMs = 900_000, signal, onFailure } = options;
   const { keepAliveMs = 15_000, runtime = platformRuntime } = options;
-  const model = timeouts(options.model, { totalMs: timeoutMs, runtime });
+  const model = timeouts(options.model, { totalTimeoutMs: callTimeoutMs, runtime });
 
   return async (http) => {
     if (!(await isAllowed(http, options))) return refusal(401, { kind: "auth", message: "not allowed" });

@@ -1,11 +1,15 @@
 import { CompositionError, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { LEAST_LIMITS } from "./call-limits.js";
+import { checkOptions } from "./check-options.js";
 import { type ApiKey, Endpoint } from "./endpoint.js";
+import { type DecoratorRuntime, platformRuntime } from "./decorator-runtime.js";
+import { ListenerGuard } from "./listener-guard.js";
+import { prepared } from "./prepared.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
 import { modelErrorWith } from "./model-error-with.js";
@@ -33,7 +37,7 @@ export type ProxyModelOptions = {
   /** Reported by `describe`. Default `"proxy"`. */
   readonly model?: string | undefined;
   readonly contextWindow?: number | undefined;
-  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  readonly knownEfforts?: readonly ReasoningEffort[] | undefined;
   readonly input?: ModelDescription["input"];
   /** Until the headers of the answer, in milliseconds. Default 300,000. */
   readonly timeoutMs?: number | undefined;
@@ -43,6 +47,8 @@ export type ProxyModelOptions = {
   readonly maxLineBytes?: number | undefined;
   /** Default 256 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** Default: the platform's clock and timers. */
+  readonly runtime?: DecoratorRuntime | undefined;
 };
 
 const OPTION_NAMES = [
@@ -53,27 +59,31 @@ const OPTION_NAMES = [
   "provider",
   "model",
   "contextWindow",
-  "efforts",
+  "knownEfforts",
   "input",
   "timeoutMs",
   "idleTimeoutMs",
   "maxLineBytes",
   "maxBodyBytes",
+  "runtime",
 ] as const satisfies readonly (keyof ProxyModelOptions)[];
+
+const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
 
 /** How long the connection may stay open after the last line: a client that hangs up first cannot use it again. */
 const DRAIN_MS = 100;
 
 /**
- * A model whose keys another server holds: the same response, chunks and errors as that server's model gives, for browsers too. A reply
+ * A model whose keys another server holds: the response and the chunks that its model gives, for browsers too, and its errors without
+ * their causes. A reply
  * that is cut off is `ModelError("transport")` with what came as `partial`; an abort cancels the call on the server. Throws
  * `CompositionError("invalid-config")` for an address that is none or an unknown option.
  */
 export function proxyModel(options: ProxyModelOptions): ModelPort {
-  checkFields("proxyModel", options, OPTION_NAMES);
+  checkOptions("proxyModel", options, OPTION_NAMES, NUMBERS);
   const { authToken: apiKey, headers, fetch, provider = "proxy", model = "proxy" } = options;
   const endpoint = new Endpoint({ baseUrl: absolute(options.proxyUrl), path: "", apiKey, headers, fetch });
-  const { contextWindow, efforts, input } = options;
+  const { contextWindow, knownEfforts: efforts, input } = options;
   const description: ModelDescription = { provider, model, contextWindow, efforts, input };
   const context = { endpoint, provider, options };
   return {
@@ -91,13 +101,14 @@ async function callProxy(
   { endpoint, provider, options }: Context,
 ): Promise<ModelResponse> {
   const { timeoutMs = 300_000, idleTimeoutMs = 300_000, maxBodyBytes = 256 * 1024 * 1024 } = options;
-  const watch = new RequestWatch(request.signal);
+  const watch = new RequestWatch(request.signal, options.runtime ?? platformRuntime);
   const accumulator = new StreamAccumulator();
+  const listener = new ListenerGuard(onChunk ?? ((): void => undefined));
   let secrets: readonly string[] = [];
   let headers: Headers | undefined;
   try {
     watch.check();
-    const body = encoded(request, onChunk !== undefined, provider);
+    const body = prepared(provider, () => encodeProxyRequest(request, onChunk !== undefined));
     watch.expect(timeoutMs, "answer");
     const response = await endpoint.post(body, "text/x-ennead-model", watch, (found) => {
       secrets = found;
@@ -106,7 +117,7 @@ async function callProxy(
     if (!response.ok) throw await refusal(response, watch);
     const take = (chunk: StreamChunk): void => {
       accumulator.push(chunk);
-      onChunk?.(chunk);
+      listener.take(chunk);
     };
     const reply = new ProxyReply(take, accumulator, options.maxLineBytes ?? 16 * 1024 * 1024);
     watch.expect(idleTimeoutMs, "line of the reply");
@@ -117,19 +128,12 @@ async function callProxy(
     });
     return reply.response();
   } catch (error) {
+    listener.check();
     const soFar = accumulator.partial();
     const failure = toModelError(error, { provider, names: new WireNames([]), toolNames: [], secrets, headers, soFar });
     throw error instanceof ProxyError && failure instanceof ModelError ? withTold(failure, error.told) : failure;
   } finally {
     watch.close();
-  }
-}
-
-function encoded(request: ChatRequest, stream: boolean, provider: string): string {
-  try {
-    return encodeProxyRequest(request, stream);
-  } catch (error) {
-    throw new ModelError("request-build", "the request cannot be encoded as JSON", { provider, cause: error });
   }
 }
 

@@ -2,7 +2,8 @@ import { ModelError } from "../../domain/errors.js";
 import { estimateAll } from "../../domain/estimate.js";
 import { decodeUsage, type Usage } from "../../domain/usage.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
-import { askModel, checkOptions, decoratedModel } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { askModel, decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, HOLD, platformRuntime } from "./decorator-runtime.js";
 import { type Booking, RateWindow } from "./rate-window.js";
 

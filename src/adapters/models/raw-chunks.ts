@@ -1,5 +1,7 @@
+import { decodeFinishReason } from "../../domain/finish-reason.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
+import { decodeUsage, isUsage } from "../../domain/usage.js";
 import { ModelFailure } from "./model-failure.js";
 import { ChatDecoder } from "./openai-chat-stream.js";
 
@@ -21,7 +23,7 @@ export class RawChunks {
   /** The reply has its finish, whatever else the stream may bring. */
   finished = false;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #decoder: ChatDecoder;
+  #decoder: ChatDecoder;
   #hasWire = false;
 
   constructor(emit: (chunk: StreamChunk) => void) {
@@ -42,15 +44,30 @@ export class RawChunks {
       this.finished ||= this.#decoder.finished;
     } else {
       if (own.type === "finish") this.finished = true;
-      if (own.type === "reset") this.finished = false;
-      this.#emit(own);
+      if (own.type === "reset") this.#beginAnew();
+      this.#emit(decoded(own));
     }
+  }
+
+  /** Nothing that came before a reset says anything of the reply. */
+  #beginAnew(): void {
+    this.finished = false;
+    this.#hasWire = false;
+    this.#decoder = new ChatDecoder(this.#emit);
   }
 
   /** The stream is over. Fails where chunks of the wire did not add up to a whole reply; of our own the finish is one of them. */
   end(): void {
     if (this.#hasWire) this.#decoder.end();
   }
+}
+
+/** The chunk with counts and reasons there are: an application may get its own from elsewhere. */
+function decoded(chunk: StreamChunk): StreamChunk {
+  if (chunk.type === "usage") return isUsage(chunk.usage) ? chunk : { ...chunk, usage: decodeUsage(chunk.usage) };
+  if (chunk.type !== "finish") return chunk;
+  const reason = decodeFinishReason(chunk.reason);
+  return reason === chunk.reason ? chunk : { ...chunk, reason, rawReason: chunk.rawReason ?? chunk.reason };
 }
 
 function ownChunk(value: object): StreamChunk | undefined {

@@ -1,3 +1,4 @@
+import { Breather } from "./breather.js";
 import { ModelFailure } from "./model-failure.js";
 import type { RequestWatch } from "./request-watch.js";
 
@@ -7,6 +8,7 @@ import type { RequestWatch } from "./request-watch.js";
  */
 export async function eachOf(stream: unknown, watch: RequestWatch, take: (value: unknown) => void): Promise<void> {
   const iterator = iteratorOf(stream);
+  const breather = new Breather();
   let isOver = false;
   try {
     for (;;) {
@@ -15,6 +17,8 @@ export async function eachOf(stream: unknown, watch: RequestWatch, take: (value:
       isOver = next.done === true;
       if (isOver) return;
       take(next.value);
+      const pause = breather.step();
+      if (pause !== undefined) await pause;
     }
   } finally {
     if (!isOver) close(iterator);

@@ -1,19 +1,21 @@
 import { CompositionError, Defect, ModelError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
 import type { ReasoningEffort, ModelResponse } from "../../domain/model.js";
 import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
+import { checkOptions } from "./check-options.js";
 import { callLimits, type CallLimits } from "./call-limits.js";
 import type { ChatCompletionChunk } from "./openai-chat-wire.js";
 import { ownResponse, withOwnName } from "./own-names.js";
+import { ListenerGuard } from "./listener-guard.js";
 import { prepared } from "./prepared.js";
 import { RawChunks } from "./raw-chunks.js";
 import { abandon, eachOf } from "./raw-iteration.js";
 import { RequestWatch } from "./request-watch.js";
 import { thrownFailure } from "./thrown-failure.js";
 import { toModelError } from "./to-model-error.js";
+import { keysIn, withoutUnknownKeys } from "./unknown-keys.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
 
@@ -33,12 +35,13 @@ export type RawChunk = ChatCompletionChunk | StreamChunk;
 export type RawStream = (request: ChatRequest, signal: AbortSignal) => Awaitable<AsyncIterable<RawChunk>>;
 
 /** What a model says of itself, and how long its stream may be silent (milliseconds; five minutes each by default). */
-export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs">> & {
+export type RawStreamOptions = Partial<Pick<CallLimits, "timeoutMs" | "idleTimeoutMs" | "runtime">> & {
   readonly model: string;
   /** Default `"raw-stream"`. Replies stored under another name do not get their reasoning back. */
   readonly provider?: string | undefined;
   readonly contextWindow?: number | undefined;
-  readonly efforts?: readonly ReasoningEffort[] | undefined;
+  /** Only reported by `describe`, as the model knows them. */
+  readonly knownEfforts?: readonly ReasoningEffort[] | undefined;
   readonly input?: ModelDescription["input"];
 };
 
@@ -46,11 +49,14 @@ const OPTION_NAMES = [
   "model",
   "provider",
   "contextWindow",
-  "efforts",
+  "knownEfforts",
   "input",
   "timeoutMs",
   "idleTimeoutMs",
+  "runtime",
 ] as const satisfies readonly (keyof RawStreamOptions)[];
+
+const NUMBERS = { timeoutMs: 0, idleTimeoutMs: 0, contextWindow: 1 };
 
 /** Silence after which a reply that has its finish counts as over although its stream does not end. */
 const SETTLE_MS = 5_000;
@@ -71,7 +77,7 @@ class StreamModel implements ModelPort {
   readonly #provider: string;
 
   constructor(stream: RawStream, options: RawStreamOptions) {
-    checkFields("streamModel", options, OPTION_NAMES);
+    checkOptions("streamModel", options, OPTION_NAMES, NUMBERS);
     if (typeof stream !== "function" || typeof options.model !== "string" || options.model === "") {
       throw new CompositionError("invalid-config", "streamModel needs a function and the name of a model");
     }
@@ -87,24 +93,28 @@ class StreamModel implements ModelPort {
   async chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
     const tools = prepared(this.#provider, () => sendableTools(request.tools).map(({ name }) => name));
     const names = new WireNames(tools);
+    const sent = tools.map((name) => names.toWire(name));
     const accumulator = new StreamAccumulator();
-    const watch = new RequestWatch(request.signal);
+    const listener = new ListenerGuard(onChunk);
+    const watch = new RequestWatch(request.signal, callLimits(this.#options).runtime);
     const chunks = new RawChunks((chunk) => {
       const own = withOwnName(chunk, names);
-      watch.progress();
+      if (!watch.settled) watch.progress();
       accumulator.push(own);
-      onChunk(own);
+      listener.take(own);
     });
     try {
       await this.#read(request, watch, chunks);
       return ownResponse(accumulator, names, { provider: this.#provider, model: chunks.model });
     } catch (error) {
+      listener.check();
       if (error instanceof ModelError || Defect.is(error)) throw error;
-      throw toModelError(thrownFailure(error), {
+      const failure = withoutUnknownKeys(thrownFailure(error));
+      throw toModelError(failure, {
         provider: this.#provider,
         names,
-        toolNames: tools.map((name) => names.toWire(name)),
-        secrets: [],
+        toolNames: sent,
+        secrets: keysIn(failure.details.quote ?? "").filter((key) => !sent.includes(key)),
         headers: undefined,
         soFar: accumulator.partial(),
       });
@@ -114,7 +124,7 @@ class StreamModel implements ModelPort {
   }
 
   describe(): ModelDescription {
-    const { model, contextWindow, efforts, input } = this.#options;
+    const { model, contextWindow, knownEfforts: efforts, input } = this.#options;
     return { provider: this.#provider, model, contextWindow, efforts, input };
   }
 

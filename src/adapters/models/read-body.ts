@@ -1,4 +1,5 @@
 import { ModelError } from "../../domain/errors.js";
+import { platformRuntime } from "./decorator-runtime.js";
 import { ModelFailure } from "./model-failure.js";
 import { readText } from "./read-text.js";
 import { RequestWatch } from "./request-watch.js";
@@ -6,7 +7,7 @@ import { RequestWatch } from "./request-watch.js";
 /** The body of a request to this server. Rejects with a `ModelError` that has a status where it is too long, too slow or cut off; the rest is not read. */
 export async function readBody(http: Request, maxBytes: number, timeoutMs: number): Promise<string> {
   if (Number(http.headers.get("content-length")) > maxBytes) throw tooLong(maxBytes);
-  const watch = new RequestWatch(http.signal);
+  const watch = new RequestWatch(http.signal, platformRuntime);
   let text = "";
   try {
     watch.expect(timeoutMs, "whole body");

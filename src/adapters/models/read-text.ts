@@ -1,3 +1,4 @@
+import { Breather } from "./breather.js";
 import { ModelFailure } from "./model-failure.js";
 import type { RequestWatch } from "./request-watch.js";
 
@@ -16,6 +17,7 @@ export async function readText(
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   watch.onStop(cancel);
   const decoder = new TextDecoder();
+  const breather = new Breather();
   let left = maxBytes;
   try {
     for (;;) {
@@ -24,6 +26,8 @@ export async function readText(
       left -= bytes.byteLength;
       if (left < 0) throw new ModelFailure("response-parse", `the body is longer than ${maxBytes} bytes`);
       onText(decoder.decode(bytes, { stream: true }));
+      const pause = breather.step();
+      if (pause !== undefined) await pause;
     }
     onText(decoder.decode());
   } finally {

@@ -1,7 +1,7 @@
 import type { ModelResponse } from "../../domain/model.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 
-/** The chunks that a whole reply amounts to, one per part, its usage and its finish last. Parts without any content have none. */
+/** The chunks that a whole reply amounts to, one per part, then its usage and its finish. */
 export function replyChunks(response: ModelResponse): readonly StreamChunk[] {
   const chunks: StreamChunk[] = [];
   for (const [part, content] of response.parts.entries()) {

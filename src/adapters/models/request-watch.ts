@@ -1,7 +1,5 @@
+import { type DecoratorRuntime, HOLD } from "./decorator-runtime.js";
 import { ModelFailure } from "./model-failure.js";
-
-/** The longest delay a timer can hold. */
-const LONGEST = 2 ** 31 - 1;
 
 /**
  * Ends one request early: when the caller aborts, or when nothing was heard for too long. One listener on the caller's signal and one
@@ -9,9 +7,10 @@ const LONGEST = 2 ** 31 - 1;
  */
 export class RequestWatch {
   readonly #caller: AbortSignal;
+  readonly #runtime: DecoratorRuntime;
   readonly #controller = new AbortController();
   readonly #onStop = new Set<() => void>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #cancelTimer = (): void => undefined;
   #patience = 0;
   #awaited = "";
   #heard = 0;
@@ -19,8 +18,9 @@ export class RequestWatch {
   #stopped = false;
   #failure: ModelFailure | undefined;
 
-  constructor(caller: AbortSignal) {
+  constructor(caller: AbortSignal, runtime: DecoratorRuntime) {
     this.#caller = caller;
+    this.#runtime = runtime;
     if (caller.aborted) this.#abort();
     else caller.addEventListener("abort", this.#abort);
   }
@@ -53,7 +53,7 @@ export class RequestWatch {
 
   /** Something that counts was heard. */
   progress(): void {
-    this.#heard = performance.now();
+    this.#heard = this.#runtime.elapsed();
   }
 
   /** The reply is whole: from now on silence longer than `ms` ends the reading. */
@@ -80,7 +80,7 @@ export class RequestWatch {
 
   /** Idempotent. Removes listener and timer and lets go of the connection. */
   close(): void {
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     this.#caller.removeEventListener("abort", this.#abort);
     this.#onStop.clear();
     this.#controller.abort();
@@ -92,7 +92,7 @@ export class RequestWatch {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#failure = failure;
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     for (const stop of this.#onStop) stop();
     this.#onStop.clear();
     this.#controller.abort();
@@ -106,12 +106,12 @@ export class RequestWatch {
   }
 
   #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    if (!this.#stopped && ms !== Infinity) this.#timer = setTimeout(this.#ring, Math.min(ms, LONGEST));
+    this.#cancelTimer();
+    if (!this.#stopped) this.#cancelTimer = this.#runtime.after(ms, this.#ring, HOLD);
   }
 
   readonly #ring = (): void => {
-    const left = this.#heard + this.#patience - performance.now();
+    const left = this.#heard + this.#patience - this.#runtime.elapsed();
     if (left > 0) this.#arm(left);
     else if (this.#settled) this.#stop(undefined);
     else this.#stop(new ModelFailure("timeout", `no ${this.#awaited} within ${this.#patience} ms`));

@@ -8,8 +8,8 @@ export type RetryDelays = {
 };
 
 /**
- * Milliseconds to wait after the `failed`th attempt (from 1): what the provider asked for, else a random share of a ceiling that doubles,
- * and never 0. Undefined where the provider asks for more than is waited for.
+ * Milliseconds to wait after the `failed`th attempt (from 1): a random share of a ceiling that doubles,
+ * never 0, or what the provider asks for where that is more: a server that asks for no wait at all would be asked again at once. Undefined where the provider asks for more than is waited for.
  */
 export function retryDelay(
   error: ModelError,
@@ -18,9 +18,9 @@ export function retryDelay(
   random: () => number,
 ): number | undefined {
   const asked = error.retryAfterMs;
-  if (asked !== undefined) return asked > delays.maxRetryAfterMs ? undefined : asked;
+  if (asked !== undefined && asked > delays.maxRetryAfterMs) return undefined;
   const ceiling = Math.min(delays.maxDelayMs, delays.baseDelayMs * 2 ** (failed - 1));
   const share = Math.min(1, Math.max(0, random()));
   // A timer takes what is no number for no wait at all.
-  return Math.max(1, Math.round(ceiling * share) || 0);
+  return Math.max(asked ?? 0, 1, Math.round(ceiling * share) || 0);
 }

@@ -1,7 +1,8 @@
 import { ModelError } from "../../domain/errors.js";
 import type { Usage } from "../../domain/usage.js";
 import type { ModelPort } from "../../ports/model.js";
-import { checkOptions, decoratedModel } from "./decorated-model.js";
+import { checkOptions } from "./check-options.js";
+import { decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, pause, platformRuntime } from "./decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { retryDelay } from "./retry-delay.js";

@@ -3,6 +3,7 @@ import { estimateAll } from "../../domain/estimate.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { ChatOptions } from "../../domain/model.js";
 import type { ChatRequest, ModelPort } from "../../ports/model.js";
+import { isPicture } from "./is-picture.js";
 import { askModel, decoratedModel } from "./decorated-model.js";
 
 /** Where a request goes. */
@@ -45,7 +46,11 @@ function chosen(routes: readonly ModelRoute[], request: ChatRequest): ModelRoute
 
 /** Holds for requests with a picture in any of their messages. */
 export function hasImages({ messages }: ChatRequest): boolean {
-  return messages.some((message) => "content" in message && message.content.some(({ type }) => type === "image"));
+  return messages.some((message) => {
+    // Sessions of older versions hold plain text.
+    const content: unknown = isJsonObject(message) ? Reflect.get(message, "content") : undefined;
+    return Array.isArray(content) && content.some(isPicture);
+  });
 }
 
 /** Holds for requests whose messages are estimated to take more than `tokens`. */

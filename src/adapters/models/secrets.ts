@@ -18,13 +18,29 @@ export function secretsOfHeaders(headers: Readonly<Record<string, string>>): rea
   );
 }
 
-/** `text` without any of `secrets`, in upper or lower case, also where they stand encoded for a URL, JSON or HTML. */
+/**
+ * `text` without any of `secrets`, in upper or lower case, also where they stand encoded for a URL, JSON or HTML, and without the beginning
+ * of one at its end, where the text may have been cut.
+ */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const forms = new Set(secrets.flatMap(formsOf));
   const patterns = [...forms].filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
   if (patterns.length === 0) return text;
   const escaped = patterns.map((pattern) => pattern.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  return text.replace(new RegExp(escaped.join("|"), "gi"), "[secret]");
+  return withoutHead(text.replace(new RegExp(escaped.join("|"), "gi"), "[secret]"), patterns);
+}
+
+/** The text without the longest end of it that one of the secrets begins with. */
+function withoutHead(text: string, secrets: readonly string[]): string {
+  const end = text.trimEnd();
+  const low = end.toLowerCase();
+  let longest = 0;
+  for (const secret of secrets.map((one) => one.toLowerCase())) {
+    for (let length = Math.min(secret.length - 1, low.length); length >= SHORTEST && length > longest; length--) {
+      if (low.endsWith(secret.slice(0, length))) longest = length;
+    }
+  }
+  return longest === 0 ? text : `${end.slice(0, end.length - longest)}[secret]`;
 }
 
 /** The text as it is and as it stands in other languages, each in JSON too: a server may quote one in the other. */

@@ -1,4 +1,4 @@
-import { Defect, EnneadError, ModelError } from "../../domain/errors.js";
+import { Defect, ModelError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { PartialResponse } from "../../domain/stream.js";
 import { requestIdOf } from "./http-errors.js";
@@ -16,6 +16,8 @@ export type FailedCall = {
   readonly secrets: readonly string[];
   /** Of the answer, if there was one. */
   readonly headers: Headers | undefined;
+  /** The provider's id of the reply, where no header tells one of the request. */
+  readonly replyId?: string | undefined;
   readonly soFar: PartialResponse;
 };
 
@@ -23,11 +25,11 @@ export type FailedCall = {
 const QUOTED = 64 * 1024;
 
 /**
- * The one way a failure leaves a model adapter: as a `ModelError` that quotes one short label without secrets. Typed errors and defects
- * pass as they are.
+ * The one way a failure leaves a model adapter: as a `ModelError` that quotes one short label without secrets. A `ModelError` and a
+ * defect pass as they are; typed errors of other ports are causes like any other.
  */
 export function toModelError(error: unknown, call: FailedCall): Error {
-  if (EnneadError.is(error) || (error instanceof Error && Defect.is(error))) return error;
+  if (error instanceof ModelError || (error instanceof Error && Defect.is(error))) return error;
   const { parts, usage } = call.soFar;
   const known = { provider: call.provider, usage, partial: parts.length === 0 ? undefined : parts };
   if (!(error instanceof ModelFailure)) {
@@ -36,7 +38,8 @@ export function toModelError(error: unknown, call: FailedCall): Error {
   const { quote = "", about, ...details } = error.details;
   const label = (text: string): string =>
     safeLabel(withoutSecrets(text.slice(0, QUOTED), call.secrets).replace(/\s+/g, " ").trim());
-  const requestId = details.requestId ?? (call.headers === undefined ? undefined : requestIdOf(call.headers));
+  const requestId =
+    details.requestId ?? (call.headers === undefined ? undefined : requestIdOf(call.headers)) ?? call.replyId;
   const toolName = error.kind === "invalid-request" ? toolNamedIn(about, call.toolNames) : undefined;
   return new ModelError(error.kind, quote === "" ? error.message : `${error.message}: ${label(quote)}`, {
     ...known,

@@ -64,17 +64,3 @@ function mayHaveType(value: Json, type: string): boolean {
   if (Array.isArray(value)) return type === "array";
   return typeof value === (type === "integer" ? "number" : type);
 }
-
-/** True where providers can enforce a schema to the letter: every object is closed and requires all its properties. */
-export function isStrict(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isJsonObject(schema)) return true;
-  const properties = schema["properties"];
-  if (isJsonObject(properties)) {
-    const required = schema["required"];
-    const all = Array.isArray(required) && Object.keys(properties).every((key) => required.includes(key));
-    if (schema["additionalProperties"] !== false || !all) return false;
-    if (!Object.values(properties).every(isStrict)) return false;
-  }
-  return Object.entries(schema).every(([key, value]) => key === "properties" || isStrict(value));
-}

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { ModelError } from "../../domain/errors.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import { expectSettled, settlesWithin } from "./expect-settled.js";
-import { expectRejection, expectThat } from "./expectations.js";
+import { expectEqual, expectRejection, expectThat } from "./expectations.js";
 import {
   ask,
   askStreaming,
@@ -11,6 +11,8 @@ import {
   type ModelPortFixture,
   requestFor,
   sampleOf,
+  soFar,
+  spoken,
 } from "./model-fixture.js";
 
 /** What comes of a call that fails or is stopped. */
@@ -37,8 +39,22 @@ export const modelControlClaims: readonly ModelPortClaim[] = [
     },
   },
   {
+    id: "model-keeps-what-came",
+    title: "the error of a stream that breaks off or is aborted holds what had come",
+    needs: "partial",
+    async check(fixture) {
+      const broken = askStreaming(fixture, "broken");
+      await expectPartial(broken.response, broken.chunks);
+      if (fixture.samples.slow === undefined) return;
+      const { chunks, controller, began, response } = slowStream(fixture);
+      await began;
+      controller.abort();
+      if (await settlesWithin(response, fixture.deadlineMs ?? 1_000)) await expectPartial(response, chunks);
+    },
+  },
+  {
     id: "model-settles-on-abort",
-    title: 'an abort ends a running call soon; a stream rejects with ModelError("aborted")',
+    title: 'an abort ends a running call soon, with ModelError("aborted"), streamed or not',
     needs: "abort",
     async check(fixture) {
       const within = fixture.deadlineMs ?? 1_000;
@@ -53,6 +69,7 @@ export const modelControlClaims: readonly ModelPortClaim[] = [
       const call = ask(fixture, "slow", requestFor(sampleOf(fixture, "slow"), controller.signal));
       controller.abort();
       await expectSettled(call, within, "an aborted call settles");
+      await expectRejection(() => call, ModelError, ["aborted"], "an aborted call");
     },
   },
   {
@@ -117,4 +134,11 @@ function slowStream(fixture: ModelPortFixture): {
   const { chunks, response } = askStreaming(fixture, "slow", { request, onFirst: () => first.resolve() });
   const began = settlesWithin(Promise.race([first.promise, response]), fixture.deadlineMs ?? 1_000);
   return { chunks, controller, began, response };
+}
+
+/** That the call fails, and how, is another claim's business. */
+async function expectPartial(call: Promise<unknown>, chunks: readonly StreamChunk[]): Promise<void> {
+  const error = await call.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ModelError)) return;
+  expectEqual(spoken({ parts: error.partial ?? [] }), spoken(soFar(chunks)), "the text that the error says had come");
 }

@@ -19,13 +19,24 @@ export type ModelSamples = {
   readonly calls?:
     | (SampleRequest & { readonly calls: readonly { readonly name: string; readonly arguments: JsonObject }[] })
     | undefined;
+  /**
+   * Is answered with calls of tools whose names no provider takes, such as `"files.read all"`; needed for `names`. The server must be asked
+   * and answer under the name that was sent.
+   */
+  readonly named?:
+    | (SampleRequest & { readonly calls: readonly { readonly name: string; readonly arguments: JsonObject }[] })
+    | undefined;
+  /** Is answered with this reasoning and a call; `echoed` are texts of the reply that must go back as they came. Needed for `reasoning`. */
+  readonly reasoned?: (SampleRequest & { readonly reasoning: string; readonly echoed: readonly string[] }) | undefined;
+  /** Is cut off by the limit of its output, behind this text; needed for `cut`. */
+  readonly cut?: (SampleRequest & { readonly text: string }) | undefined;
   /** Is answered without any usage; needed for `uncounted`. */
   readonly uncounted?: SampleRequest | undefined;
   /** Has not been answered to its end when its first chunk comes, if one ever comes; needed for `abort`. */
   readonly slow?: SampleRequest | undefined;
   /** Fails before anything comes; needed for `failure`. */
   readonly failure?: SampleRequest | undefined;
-  /** Breaks off after a piece of the reply; needed for `broken`. */
+  /** Breaks off after a piece of the reply; needed for `broken` and `partial`. */
   readonly broken?: SampleRequest | undefined;
 };
 
@@ -35,12 +46,28 @@ export type ModelPortFixture = Fixture & {
   readonly samples: ModelSamples;
   /** Told which sample the next call asks for: for models and servers that play a script. */
   readonly prepare?: ((sample: keyof ModelSamples) => void) | undefined;
+  /** The newest request as it was sent, as JSON text; needed for `reasoning`. */
+  readonly sent?: (() => string) | undefined;
+  /** The key the model was given, which the answer to `failure` repeats; needed for `key`. */
+  readonly key?: string | undefined;
   /** How soon after an abort a call must have settled; default 1000. */
   readonly deadlineMs?: number | undefined;
 };
 
 /** The optional members of the port, and what a model may have no way to show. */
-export type ModelPortCapability = "streaming" | "describe" | "calls" | "uncounted" | "abort" | "failure" | "broken";
+export type ModelPortCapability =
+  | "streaming"
+  | "describe"
+  | "calls"
+  | "names"
+  | "reasoning"
+  | "cut"
+  | "uncounted"
+  | "abort"
+  | "failure"
+  | "key"
+  | "partial"
+  | "broken";
 
 /** A claim of `modelPortClaims`. */
 export type ModelPortClaim = Claim<ModelPortFixture, ModelPortCapability>;
@@ -61,6 +88,12 @@ export function sampleOf<K extends keyof ModelSamples>(
   const sample = fixture.samples[name];
   if (sample === undefined) throw new ClaimFailure(`the fixture has no sample ${name} and does not declare it missing`);
   return sample;
+}
+
+/** The request after a reply to the sample: what was asked, the reply as it is stored, and a result for each of its calls. */
+export function takenBack(sample: SampleRequest, reply: ModelResponse): ChatRequest {
+  const { messages } = requestFor(sample);
+  return requestFor({ ...sample, messages: [...messages, ...told(reply)] });
 }
 
 /** Asks for the sample at once; a synchronous throw becomes a rejection. */
@@ -105,8 +138,13 @@ export async function expectSilence(chunks: readonly StreamChunk[]): Promise<voi
 }
 
 /** The samples that are answered, as far as the fixture has them. */
-export function shown({ samples }: ModelPortFixture): readonly ("text" | "calls")[] {
-  return samples.calls === undefined ? ["text"] : ["text", "calls"];
+export function shown({ samples }: ModelPortFixture): readonly (keyof ModelSamples)[] {
+  return (["text", "calls", "named", "reasoned", "cut"] as const).filter((name) => samples[name] !== undefined);
+}
+
+/** The calls of a reply, as far as they are the model's own. */
+export function callsOf({ parts }: Pick<ModelResponse, "parts">): readonly { name: string; arguments: JsonObject }[] {
+  return parts.flatMap((part) => (part.type === "toolCall" ? [{ name: part.name, arguments: part.arguments }] : []));
 }
 
 /** All text of a reply. */
@@ -114,9 +152,39 @@ export function spoken({ parts }: Pick<ModelResponse, "parts">): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
+/** What has come of a stream that may not have reached its end. */
+export function soFar(chunks: readonly StreamChunk[]): Pick<ModelResponse, "parts"> {
+  const accumulator = new StreamAccumulator();
+  for (const chunk of chunks) accumulator.push(chunk);
+  return accumulator.partial();
+}
+
 /** What the chunks of a stream come to. */
 export function added(chunks: readonly StreamChunk[]): ModelResponse {
   const accumulator = new StreamAccumulator();
   for (const chunk of chunks) accumulator.push(chunk);
   return accumulator.toResponse({ malformed: "mark" });
+}
+
+/** The reply as it is stored, and a result for each of its calls. */
+function told(reply: ModelResponse): readonly Message[] {
+  const { parts, provider, model } = reply;
+  const about = {
+    ...(provider === undefined ? undefined : { provider }),
+    ...(model === undefined ? undefined : { model }),
+  };
+  const message: Message = {
+    role: "assistant",
+    id: "m1",
+    at: 0,
+    parts: JSON.parse(JSON.stringify(parts)) as typeof parts,
+    ...about,
+  };
+  const results = parts.flatMap((part, order): Message[] => {
+    if (part.type !== "toolCall") return [];
+    const content = [{ type: "text", text: "done" }] as const;
+    const call = { toolCallId: part.id, toolName: part.name, isError: false, outcome: "completed" } as const;
+    return [{ role: "tool", id: `m2.${order}`, at: 0, content, ...call }];
+  });
+  return [message, ...results];
 }

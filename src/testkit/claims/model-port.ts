@@ -2,6 +2,7 @@ import { modelControlClaims } from "./model-control.js";
 import type { ModelPortClaim } from "./model-fixture.js";
 import { modelReplyClaims } from "./model-replies.js";
 import { modelStreamClaims } from "./model-streams.js";
+import { modelWireClaims } from "./model-wire.js";
 
 export type {
   ModelPortCapability,
@@ -16,4 +17,5 @@ export const modelPortClaims: readonly ModelPortClaim[] = [
   ...modelReplyClaims,
   ...modelStreamClaims,
   ...modelControlClaims,
+  ...modelWireClaims,
 ];

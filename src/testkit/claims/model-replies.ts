@@ -1,9 +1,18 @@
-import type { Message } from "../../domain/message.js";
-import type { ModelResponse } from "../../domain/model.js";
 import { decodeResponse } from "../../domain/model-response.js";
 import { expectEqual, expectThat } from "./expectations.js";
 import { asJson, isJson } from "./is-json.js";
-import { added, ask, askStreaming, type ModelPortClaim, requestFor, sampleOf, shown, spoken } from "./model-fixture.js";
+import {
+  added,
+  ask,
+  askStreaming,
+  callsOf,
+  type ModelPortClaim,
+  requestFor,
+  sampleOf,
+  shown,
+  spoken,
+  takenBack,
+} from "./model-fixture.js";
 
 /** What comes of a call that succeeds. */
 export const modelReplyClaims: readonly ModelPortClaim[] = [
@@ -37,9 +46,8 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     needs: "calls",
     async check(fixture) {
       const { parts } = await ask(fixture, "calls");
+      expectEqual(callsOf({ parts }), sampleOf(fixture, "calls").calls, "the calls of the reply");
       const calls = parts.flatMap((part) => (part.type === "toolCall" ? [part] : []));
-      const told = calls.map(({ name, arguments: args }) => ({ name, arguments: args }));
-      expectEqual(told, sampleOf(fixture, "calls").calls, "the calls of the reply");
       const ids = calls.map(({ id }) => id);
       expectThat(
         ids.every((id) => typeof id === "string" && id !== ""),
@@ -55,8 +63,17 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     async check(fixture) {
       const sample = sampleOf(fixture, "calls");
       const reply = await ask(fixture, "calls");
-      const request = requestFor({ ...sample, messages: [...requestFor(sample).messages, ...told(reply)] });
-      await ask(fixture, "text", request);
+      await ask(fixture, "text", takenBack(sample, reply));
+    },
+  },
+  {
+    id: "model-says-it-was-cut",
+    title: 'a reply that its limit cut off resolves with what came and the finish reason "length"',
+    needs: "cut",
+    async check(fixture) {
+      const reply = await ask(fixture, "cut");
+      expectEqual(spoken(reply), sampleOf(fixture, "cut").text, "the text of a reply that was cut off");
+      expectEqual(reply.finishReason, "length", "the finish reason of a reply that was cut off");
     },
   },
   {
@@ -125,20 +142,3 @@ export const modelReplyClaims: readonly ModelPortClaim[] = [
     },
   },
 ];
-
-/** The reply as it is stored, and a result for each of its calls. */
-function told(reply: ModelResponse): readonly Message[] {
-  const { parts, provider, model } = reply;
-  const about = {
-    ...(provider === undefined ? undefined : { provider }),
-    ...(model === undefined ? undefined : { model }),
-  };
-  const message: Message = { role: "assistant", id: "m1", at: 0, parts: structuredClone(parts), ...about };
-  const results = parts.flatMap((part, order): Message[] => {
-    if (part.type !== "toolCall") return [];
-    const content = [{ type: "text", text: "done" }] as const;
-    const call = { toolCallId: part.id, toolName: part.name, isError: false, outcome: "completed" } as const;
-    return [{ role: "tool", id: `m2.${order}`, at: 0, content, ...call }];
-  });
-  return [message, ...results];
-}

@@ -9,7 +9,10 @@ import { never, untilAborted } from "./until-aborted.js";
 /** What is handed over in one call, and how much of it has been. */
 export type Delivery = { readonly script: readonly StreamChunk[]; delivered: number };
 
-/** Plays one step: counts each chunk as it is handed over, and settles with `ModelError("aborted")` as soon as the signal fires. */
+/**
+ * Plays one step: counts each chunk as it is handed over, and settles with `ModelError("aborted")`, which holds what was handed over, as
+ * soon as the signal fires.
+ */
 export async function playModelStep(
   step: ModelStep,
   call: Delivery,
@@ -17,8 +20,9 @@ export async function playModelStep(
   onChunk: ChunkListener | undefined,
 ): Promise<ModelResponse> {
   const pace = step.kind === "stream" ? step.pace : undefined;
-  if (onChunk !== undefined && pace !== undefined) await deliverPaced(call, signal, onChunk, pace);
-  else if (onChunk !== undefined) deliver(call, signal, onChunk);
+  const aborted = (): ModelError => abortedAfter(call.script.slice(0, call.delivered));
+  if (onChunk !== undefined && pace !== undefined) await deliverPaced(call, { signal, aborted }, onChunk, pace);
+  else if (onChunk !== undefined) deliver(call, { signal, aborted }, onChunk);
   if (signal.aborted) throw aborted();
   switch (step.kind) {
     case "respond":
@@ -32,7 +36,7 @@ export async function playModelStep(
   }
 }
 
-function deliver(call: Delivery, signal: AbortSignal, onChunk: ChunkListener): void {
+function deliver(call: Delivery, { signal, aborted }: Stop, onChunk: ChunkListener): void {
   // Asking a signal for every chunk would be most of the cost of a stream.
   let stopped = signal.aborted;
   const onAbort = (): void => {
@@ -50,7 +54,12 @@ function deliver(call: Delivery, signal: AbortSignal, onChunk: ChunkListener): v
   }
 }
 
-async function deliverPaced(call: Delivery, signal: AbortSignal, onChunk: ChunkListener, pace: Pace): Promise<void> {
+async function deliverPaced(
+  call: Delivery,
+  { signal, aborted }: Stop,
+  onChunk: ChunkListener,
+  pace: Pace,
+): Promise<void> {
   for (const chunk of call.script) {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = pace.runtime.after(pace.everyMs, resolve);
@@ -60,14 +69,20 @@ async function deliverPaced(call: Delivery, signal: AbortSignal, onChunk: ChunkL
   }
 }
 
+type Stop = { readonly signal: AbortSignal; readonly aborted: () => ModelError };
+
 function accumulate(chunks: readonly StreamChunk[]): ModelResponse {
   const accumulator = new StreamAccumulator();
   for (const chunk of chunks) accumulator.push(chunk);
   return accumulator.toResponse({ malformed: "mark" });
 }
 
-function aborted(): ModelError {
-  return new ModelError("aborted", "the signal was aborted");
+function abortedAfter(chunks: readonly StreamChunk[]): ModelError {
+  if (chunks.length === 0) return new ModelError("aborted", "the signal was aborted");
+  const accumulator = new StreamAccumulator();
+  for (const chunk of chunks) accumulator.push(chunk);
+  const { parts, usage } = accumulator.partial();
+  return new ModelError("aborted", "the signal was aborted", { partial: parts, usage });
 }
 
 function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

@@ -260,12 +260,17 @@ describe("a model of @ai-sdk/openai-compatible", () => {
     ["Authorization: Bearer eyJhbGciOi.abc was refused", "eyJhbGciOi.abc"],
     ["API key AIzaSyA1234567890abcdef not valid", "AIzaSyA1234567890abcdef"],
   ])("quotes no key that a provider quotes: %s", async (message, key) => {
-    await using server = await loopback(pieces([JSON.stringify({ error: { message } })], JSON_TYPE, 401));
-    const error: unknown = await chat(server)
-      .chat(request())
-      .catch((thrown: unknown) => thrown);
-    expect(String(error)).toContain("[secret]");
-    expect(JSON.stringify([error, String(error), (error as Error).stack, (error as Error).cause])).not.toContain(key);
+    for (const [status, told] of [
+      [401, "ModelError: ModelError(auth): HTTP 401"],
+      [500, "[secret]"],
+    ] as const) {
+      await using server = await loopback(pieces([JSON.stringify({ error: { message } })], JSON_TYPE, status));
+      const error: unknown = await chat(server)
+        .chat(request())
+        .catch((thrown: unknown) => thrown);
+      expect(String(error)).toContain(told);
+      expect(JSON.stringify([error, String(error), (error as Error).stack, (error as Error).cause])).not.toContain(key);
+    }
   });
 
   it("reports a server that is not there, and one that resets, as transport", async () => {

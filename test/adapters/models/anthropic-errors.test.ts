@@ -2,9 +2,13 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AnthropicModel, type AnthropicOptions } from "../../../src/adapters/models/anthropic.js";
 import { ModelError } from "../../../src/domain/errors.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { call, end, sse, start, streamed, text, thinking } from "./anthropic-wire.js";
 import { request, tool } from "./chat-outcome.js";
 import { loopback, pieces, SSE } from "./loopback.js";
+import { paced } from "./paced.js";
+
+const UNUSED = "http://unused.test";
 
 async function failure(options: Partial<AnthropicOptions>, asked = request()): Promise<ModelError> {
   try {
@@ -148,39 +152,49 @@ describe("a stream that stalls", () => {
   const reply = start() + thinking(0, "hm", "SIG") + text(1, "Half") + call(2, "t1", "f", '{"a":1}') + end("tool_use");
   const events = reply.split("\n\n").slice(0, -1);
 
-  it("F179: is a timeout behind each event before its end, and is cancelled", async () => {
-    const before = events.length - 2;
-    await Promise.all(
-      Array.from({ length: before }, async (_, count) => {
-        await using server = await stalled(events.slice(0, count).join("\n\n") + (count === 0 ? "" : "\n\n"));
-        const outcome = await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 150 });
-        expect(outcome, `behind event ${count}`).toMatchObject({ error: "timeout" });
-        await server.closed;
-      }),
-    );
+  const known = [
+    { beginsAt: "thinking_delta", part: { type: "reasoning", text: "hm" } },
+    { beginsAt: "text_delta", part: { type: "text", text: "Half" } },
+    { beginsAt: "tool_use", part: { type: "toolCall", id: "t1", name: "f", malformed: {} } },
+  ];
+  const places = events.slice(0, -2).map((_, count) => [count, events[count - 1]?.split("\n")[0] ?? "none"] as const);
+
+  it.each(places)("F179: is a timeout behind %i events (%s) with what came, and is cancelled", async (count) => {
+    const runtime = testRuntime();
+    const sent = events.slice(0, count).map((event) => `${event}\n\n`);
+    const { fetch, cancelled } = paced(runtime, sent, { silenceMs: 150 });
+    const { kind, partial = [] } = await failure({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 150 });
+    expect(kind).toBe("timeout");
+    const came = known.filter(({ beginsAt }) => sent.some((event) => event.includes(beginsAt)));
+    expect(partial).toMatchObject(came.map(({ part }) => part));
+    await cancelled;
   });
 
   it.each([
-    ["its stop reason", events.length - 1],
-    ["its end marker", events.length],
-  ])("is a whole reply behind %s", async (_, count) => {
-    await using server = await stalled(`${events.slice(0, count).join("\n\n")}\n\n`);
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 150 })).toMatchObject({
+    ["its stop reason", events.length - 1, 5000],
+    ["its end marker", events.length, 100],
+  ])("is a whole reply behind %s", async (_, count, silenceMs) => {
+    const runtime = testRuntime();
+    const sent = events.slice(0, count).map((event) => `${event}\n\n`);
+    const { fetch, cancelled } = paced(runtime, sent, { silenceMs });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime })).toMatchObject({
       text: "Half",
       reasoning: "hm",
       calls: [["t1", "f", { a: 1 }]],
     });
-    await server.closed;
+    await cancelled;
+    expect(runtime.elapsed()).toBe(silenceMs);
   });
 
   it("F179: is not kept alive by comments and pings", async () => {
-    await using server = await loopback((response) => {
-      response.writeHead(200, SSE);
-      response.write(start());
-      const busy = setInterval(() => response.write(`: busy\n\n${sse("ping")}`), 5);
-      response.on("close", () => clearInterval(busy));
+    const runtime = testRuntime();
+    const busy = Array.from({ length: 20 }, () => `: busy\n\n${sse("ping")}`);
+    const { fetch } = paced(runtime, [start() + text(0, "Half"), ...busy], { everyMs: 20 });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 60 })).toMatchObject({
+      error: "timeout",
+      partialText: "Half",
     });
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 60 })).toMatchObject({ error: "timeout" });
+    expect(runtime.elapsed()).toBe(80);
   });
 });
 

@@ -2,6 +2,8 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provide
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiSdkModel } from "../../../src/adapters/models/ai-sdk.js";
+import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import { OpenAiResponsesModel } from "../../../src/adapters/models/openai-responses.js";
 import { decodeResponse } from "../../../src/domain/model-response.js";
 import { ModelError } from "../../../src/domain/errors.js";
 import type { ModelPort } from "../../../src/ports/model.js";
@@ -56,6 +58,26 @@ async function settlesSoundly(make: () => Required<ModelPort>): Promise<void> {
   }
 }
 
+/** A server that answers with these bodies as events, as a list or each on its own, with this status. */
+function served(answers: readonly unknown[], { status, framing }: Served): typeof globalThis.fetch {
+  const texts = answers.map((one) => JSON.stringify(one) ?? "");
+  const body = {
+    events: texts.map((one) => `data: ${one}\n\n`).join(""),
+    list: `[${texts.join(",")}]`,
+    document: texts[0] ?? "",
+  }[framing];
+  return async (url, init) => {
+    const response = await fetchOf([encoder.encode(body)])(url, init);
+    return new Response(response.body, { status });
+  };
+}
+
+type Served = { readonly status: number; readonly framing: "events" | "list" | "document" };
+const how: fc.Arbitrary<Served> = fc.record({
+  status: fc.constantFrom(...Array.from({ length: 12 }, () => 200), 400, 429, 503),
+  framing: fc.constantFrom("events", "events", "list", "document"),
+});
+
 describe("whatever a Gemini server sends", () => {
   const part = record({
     text: word,
@@ -90,20 +112,131 @@ describe("whatever a Gemini server sends", () => {
   });
 
   it("is a reply or a ModelError", async () => {
-    const body = fc.tuple(
-      fc.array(answer, { maxLength: 4 }),
-      fc.constantFrom(...Array.from({ length: 12 }, () => 200), 400, 429, 503),
-      fc.boolean(),
-    );
     await fc.assert(
-      fc.asyncProperty(body, async ([answers, status, framed]) => {
-        const texts = answers.map((one) => JSON.stringify(one) ?? "");
-        const bytes = encoder.encode(framed ? texts.map((one) => `data: ${one}\n\n`).join("") : `[${texts.join(",")}]`);
-        const fetch: typeof globalThis.fetch = async (url, init) => {
-          const response = await fetchOf([bytes])(url, init);
-          return new Response(response.body, { status });
-        };
-        await settlesSoundly(() => gemini({ fetch }));
+      fc.asyncProperty(fc.array(answer, { maxLength: 4 }), how, async (answers, way) => {
+        await settlesSoundly(() => gemini({ fetch: served(answers, way) }));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe("whatever a server of chat completions sends", () => {
+  const call = record({
+    index: or(fc.constantFrom(0, 1)),
+    id: or(fc.constantFrom("c1", "c2", "")),
+    function: record({ name: word, arguments: or(fc.constantFrom("{}", '{"a":1}', '{"a"', ":1}", "")) }),
+  });
+  const message = record({
+    role: word,
+    content: or(fc.oneof(word, fc.array(record({ type: word, text: word }), { maxLength: 2 }))),
+    refusal: rarely(word),
+    reasoning_content: word,
+    reasoning: rarely(word),
+    reasoning_details: rarely(list(record({ type: word, text: word, data: word, signature: word, index: junk }))),
+    tool_calls: list(call),
+    function_call: rarely(record({ name: word, arguments: word })),
+  });
+  const ends = fc.constantFrom("stop", "length", "tool_calls", "content_filter", "error", "constructor", "");
+  const choice = record({
+    index: or(fc.constantFrom(0, 1)),
+    delta: message,
+    message: rarely(message),
+    finish_reason: or(ends),
+    error: rarely(junk),
+  });
+  const tokens = record({ cached_tokens: or(fc.nat()), reasoning_tokens: or(fc.nat()) });
+  const usage = record({
+    prompt_tokens: or(fc.nat()),
+    completion_tokens: or(fc.nat()),
+    total_tokens: or(fc.nat()),
+    prompt_tokens_details: tokens,
+    completion_tokens_details: tokens,
+  });
+  const answer = record({
+    id: word,
+    model: word,
+    choices: list(choice),
+    usage,
+    error: rarely(record({ message: word, code: word, type: word })),
+  });
+
+  it("is a reply or a ModelError", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { maxLength: 4 }), how, async (answers, way) => {
+        const fetch = served(answers, way);
+        await settlesSoundly(() => new OpenAiChatModel({ model: "m1", baseUrl: "http://unused.test", fetch }));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe("whatever a server of the responses protocol sends", () => {
+  const text = or(fc.constantFrom("", "a", "b", "{}", '{"a":1}', '{"a"'));
+  const part = record({
+    type: or(fc.constantFrom("output_text", "refusal", "reasoning_text", "summary_text")),
+    text,
+    refusal: text,
+  });
+  const item = record({
+    type: or(fc.constantFrom("message", "function_call", "reasoning", "web_search_call", "constructor")),
+    id: or(fc.constantFrom("i1", "i2")),
+    call_id: or(fc.constantFrom("c1", "c2")),
+    name: word,
+    arguments: text,
+    content: list(part),
+    summary: list(part),
+    encrypted_content: word,
+    status: word,
+  });
+  const whole = record({
+    object: or(fc.constant("response")),
+    model: word,
+    status: or(fc.constantFrom("completed", "incomplete", "failed", "in_progress", "constructor")),
+    output: list(item),
+    incomplete_details: rarely(record({ reason: or(fc.constantFrom("max_output_tokens", "toString")) })),
+    error: rarely(record({ message: word, code: word })),
+    usage: record({
+      input_tokens: or(fc.nat()),
+      output_tokens: or(fc.nat()),
+      input_tokens_details: record({ cached_tokens: or(fc.nat()) }),
+    }),
+  });
+  const stems = ["output_text", "refusal", "reasoning_summary_text", "reasoning_text", "function_call_arguments"];
+  const types = [
+    ...stems.flatMap((stem) => [`response.${stem}.delta`, `response.${stem}.done`]),
+    ...["output_item.added", "output_item.done", "created", "completed", "completed", "completed", "incomplete"].map(
+      (name) => `response.${name}`,
+    ),
+    "response.failed",
+    "error",
+  ];
+  const answer = fc.oneof(
+    { weight: 1, arbitrary: whole },
+    {
+      weight: 6,
+      arbitrary: record({
+        type: or(fc.constantFrom(...types)),
+        output_index: or(fc.constantFrom(0, 1)),
+        content_index: or(fc.constantFrom(0, 1)),
+        summary_index: or(fc.constantFrom(0, 1)),
+        item_id: or(fc.constantFrom("i1", "i2")),
+        delta: text,
+        text,
+        arguments: text,
+        item,
+        response: whole,
+        error: rarely(record({ message: word, code: word })),
+      }),
+    },
+  );
+
+  it("is a reply or a ModelError", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { maxLength: 6 }), how, async (answers, way) => {
+        const fetch = served(answers, way);
+        await settlesSoundly(() => new OpenAiResponsesModel({ model: "m1", baseUrl: "http://unused.test", fetch }));
       }),
       { numRuns: 400 },
     );

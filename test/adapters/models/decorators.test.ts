@@ -94,7 +94,8 @@ const wraps: Readonly<Record<string, Wrap>> = {
   fallback: (model, runtime) => fallback([model, model], { runtime, afterOutput: "reset" }),
   "fallback to what cannot stream": (model, runtime) =>
     fallback([model, wholeOnly(model)], { runtime, afterOutput: "reset" }),
-  timeouts: (model, runtime) => timeouts(model, { runtime, firstTokenMs: 100, idleMs: 100, totalMs: 5000 }),
+  timeouts: (model, runtime) =>
+    timeouts(model, { runtime, firstTokenTimeoutMs: 100, idleTimeoutMs: 100, totalTimeoutMs: 5000 }),
   rateLimited: (model, runtime) => rateLimited(model, { runtime, requestsPerMinute: 3, concurrency: 1 }),
   routed: (model) => routed([{ when: ({ round }) => round > 0, to: model }], model),
 };

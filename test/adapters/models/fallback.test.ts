@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Defect, type ModelErrorKind } from "../../../src/domain/errors.js";
-import { fallback, FALLBACK_KINDS, type FallbackOptions } from "../../../src/adapters/models/decorators.js";
+import { fallback, FALLBACK_KINDS, type FallbackOptions, retrying } from "../../../src/adapters/models/decorators.js";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
 import type { ModelPort } from "../../../src/ports/model.js";
 import { modelStep, ScriptedModel, stopResponse, testRuntime, textStream } from "../../../src/testkit/index.js";
@@ -62,6 +62,58 @@ describe("fallback", () => {
     expect(error).toMatchObject({ kind: "auth", retryable: true, usage: { inputTokens: 3 }, cause: { errors } });
     const lonely = broken("transport");
     expect((await chat(fallback([new ScriptedModel([fail(lonely)])]))).error).toBe(lonely);
+  });
+
+  it("keeps earlier failures where a later one is not for the next model", async () => {
+    const errors = [broken("overloaded", { usage: { inputTokens: 1 } }), broken("invalid-request", { status: 404 })];
+    const unused = new ScriptedModel();
+    for (const ask of [stream, chat]) {
+      const models = errors.map((error) => new ScriptedModel([fail(error)]));
+      const { error } = await ask(fallback([...models, unused]));
+      expect(error).toMatchObject({ kind: "invalid-request", status: 404, retryable: true, cause: { errors } });
+      expect(error).toMatchObject({ usage: { inputTokens: 1 } });
+    }
+    expect(unused.callCount).toBe(0);
+  });
+
+  it("asks the busy one again, where the next cannot stand in, as often as it is made to", async () => {
+    const runtime = testRuntime();
+    const busy = new ScriptedModel([fail(broken("overloaded")), fail(broken("overloaded")), says("at last")]);
+    const misnamed = new ScriptedModel(
+      Array.from({ length: 2 }, () => fail(broken("invalid-request", { status: 404 }))),
+    );
+    const call = chat(retrying(fallback([busy, misnamed], { runtime }), { runtime }));
+    for (let round = 0; round < 3; round++) await runtime.advance(2000);
+    expect((await call).response).toEqual(stopResponse("at last"));
+    expect([busy.callCount, misnamed.callCount]).toEqual([3, 2]);
+  });
+
+  it("keeps earlier failures where a model breaks off its output", async () => {
+    const busy = broken("overloaded");
+    const halfway = new ScriptedModel([fail(broken("transport"), [text("half")])]);
+    const { error } = await stream(fallback([new ScriptedModel([fail(busy)]), halfway]));
+    expect(error).toMatchObject({ kind: "transport", cause: { errors: [busy, { kind: "transport" }] } });
+  });
+
+  it("asks for the model that a request names only where the name means the same", async () => {
+    const named: (string | undefined)[] = [];
+    const provider = (provider: string | undefined, model: string): ModelPort => ({
+      chat({ options }) {
+        named.push(options.model);
+        expect(options.temperature).toBe(1);
+        return Promise.reject(broken());
+      },
+      ...(provider === undefined ? {} : { describe: () => ({ provider, model }) }),
+    });
+    const models = [
+      provider("a", "m"),
+      provider("a", "m"),
+      provider("a", "n"),
+      provider("b", "m"),
+      provider(undefined, "m"),
+    ];
+    await chat(fallback(models), request({ options: { model: "special", temperature: 1 } }));
+    expect(named).toEqual(["special", "special", undefined, undefined, undefined]);
   });
 
   it("streams where any model does: of one that cannot, the whole reply comes as chunks", async () => {

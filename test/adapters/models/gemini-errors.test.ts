@@ -2,9 +2,11 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { GeminiModel } from "../../../src/adapters/models/gemini.js";
 import { CompositionError, ModelError } from "../../../src/domain/errors.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { request, tool } from "./chat-outcome.js";
 import { end, gemini, streamed, text } from "./gemini-wire.js";
 import { JSON_TYPE, loopback, pieces, SSE } from "./loopback.js";
+import { paced } from "./paced.js";
 
 const status = (code: number, message: string, word: string, details: readonly object[] = []): string =>
   JSON.stringify({ error: { code, message, status: word, details } });
@@ -182,10 +184,13 @@ describe("an abort, a stall and a reset", () => {
     await expect(aborted).rejects.toMatchObject({ kind: "aborted", partial: [{ text: "Half" }] });
     await server.closed;
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 30 })).toMatchObject({
+    const runtime = testRuntime();
+    const { fetch, cancelled } = paced(runtime, [text("Half")], { silenceMs: 30 });
+    expect(await streamed({ baseUrl: "http://unused.test", fetch, runtime, idleTimeoutMs: 30 })).toMatchObject({
       error: "timeout",
       partialText: "Half",
     });
+    await cancelled;
   });
 
   it("keep what came when the connection breaks", async () => {

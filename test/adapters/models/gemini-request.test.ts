@@ -46,7 +46,7 @@ describe("the request", () => {
     const content = [
       { type: "text", text: "look" },
       { type: "image", mimeType: "image/png", source: { base64: "AAAA" } },
-      { type: "image", mimeType: "image/*", source: { url: "data:image/gif;base64,R0lGODAA" } },
+      { type: "image", mimeType: "image/*", source: { url: "data:image/webp;base64,UklGRiQAAABXRUJQ" } },
       { type: "file", mimeType: "application/pdf", source: { url: "https://files.test/a.pdf" }, name: "a.pdf" },
       { type: "file", mimeType: "video/mp4", source: { url: "gs://bucket/a.mp4" } },
       { type: "file", mimeType: "text/plain", source: { url: "file:///etc/passwd" } },
@@ -59,9 +59,11 @@ describe("the request", () => {
         parts: [
           { text: "look" },
           { inlineData: { mimeType: "image/png", data: "AAAA" } },
-          { inlineData: { mimeType: "image/gif", data: "R0lGODAA" } },
+          { inlineData: { mimeType: "image/webp", data: "UklGRiQAAABXRUJQ" } },
           { fileData: { mimeType: "application/pdf", fileUri: "https://files.test/a.pdf" } },
           { fileData: { mimeType: "video/mp4", fileUri: "gs://bucket/a.mp4" } },
+          { text: expect.stringContaining("A file that cannot be shown") as string },
+          { text: expect.stringContaining("An image that cannot be shown") as string },
         ],
       },
     ]);

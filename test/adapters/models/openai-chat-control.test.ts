@@ -1,8 +1,12 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { request, streamed, whole } from "./chat-outcome.js";
 import { delta, DONE, event, loopback, pieces, SSE, STOP } from "./loopback.js";
+import { paced } from "./paced.js";
+
+const UNUSED = "http://unused.test";
 
 /** Answers with headers and one delta, then nothing more. */
 const stalled = (body: string) =>
@@ -105,47 +109,47 @@ describe("the caller's signal", () => {
 
 describe("a timeout", () => {
   it("ends a call that gets no answer", async () => {
-    await using server = await loopback(() => undefined);
-    expect(await streamed({ baseUrl: server.baseUrl, timeoutMs: 30 })).toEqual({
+    const runtime = testRuntime();
+    await using server = await loopback(() => void runtime.advance(30));
+    expect(await streamed({ baseUrl: server.baseUrl, runtime, timeoutMs: 30 })).toEqual({
       error: "timeout",
       message: "ModelError(timeout): no answer within 30 ms",
     });
   });
 
   it("F179: ends a stream that stalls, with what came, and cancels the request", async () => {
-    await using server = await stalled(delta({ content: "Half" }));
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 30 })).toEqual({
+    const runtime = testRuntime();
+    const { fetch, cancelled } = paced(runtime, [delta({ content: "Half" })], { silenceMs: 30 });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 30 })).toEqual({
       error: "timeout",
       message: "ModelError(timeout): no piece of the reply within 30 ms",
       partialText: "Half",
     });
-    await server.closed;
+    await cancelled;
   });
 
   it("F179: does not take comments and empty deltas for progress", async () => {
-    await using server = await loopback((response) => {
-      response.writeHead(200, SSE);
-      const busy = setInterval(() => response.write(`: busy\n\n${delta({ role: "assistant" })}`), 5);
-      response.on("close", () => clearInterval(busy));
+    const runtime = testRuntime();
+    const busy = Array.from({ length: 20 }, () => `: busy\n\n${delta({ role: "assistant" })}`);
+    const { fetch, cancelled } = paced(runtime, [delta({ content: "Half" }), ...busy], { everyMs: 20 });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 60 })).toEqual({
+      error: "timeout",
+      message: "ModelError(timeout): no piece of the reply within 60 ms",
+      partialText: "Half",
     });
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 60 })).toMatchObject({ error: "timeout" });
+    await cancelled;
+    expect(runtime.elapsed()).toBe(80);
   });
 
   it("does not end a stream that goes on", async () => {
-    await using server = await loopback((response) => {
-      response.writeHead(200, SSE);
-      let count = 0;
-      const going = setInterval(() => {
-        count += 1;
-        response.write(delta({ content: "." }));
-        if (count === 6) response.end(STOP);
-      }, 70);
-      response.on("close", () => clearInterval(going));
-    });
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 300 })).toEqual({
+    const runtime = testRuntime();
+    const pieces = Array.from({ length: 6 }, () => delta({ content: "." }));
+    const { fetch } = paced(runtime, [...pieces, STOP + DONE], { everyMs: 59, silenceMs: 100 });
+    expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 60 })).toEqual({
       text: ".".repeat(6),
       finish: "stop",
     });
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("may be switched off", async () => {
@@ -157,12 +161,22 @@ describe("a timeout", () => {
 
 describe("a reply that is whole", () => {
   it.each([
-    ["the end marker", STOP + DONE],
-    ["the finish reason", STOP],
-  ])("is taken soon after %s although the server keeps the connection", async (_, end) => {
-    await using server = await stalled(delta({ content: "a" }) + end);
-    expect(await streamed({ baseUrl: server.baseUrl, idleTimeoutMs: 100 })).toEqual({ text: "a", finish: "stop" });
-    await server.closed;
+    ["100 ms after the end marker", STOP + DONE, 100],
+    ["5 s after the finish reason", STOP, 5000],
+  ])("is taken %s although the server keeps the connection", async (_, end, silenceMs) => {
+    const runtime = testRuntime();
+    const { fetch, cancelled } = paced(runtime, [delta({ content: "a" }) + end], { silenceMs: silenceMs - 1 });
+    let settled = false;
+    const call = streamed({ baseUrl: UNUSED, fetch, runtime }).finally(() => {
+      settled = true;
+    });
+    while (runtime.elapsed() < silenceMs - 1) await runtime.advance(0);
+    await runtime.advance(0);
+    expect(settled).toBe(false);
+    await runtime.advance(1);
+    expect(await call).toEqual({ text: "a", finish: "stop" });
+    await cancelled;
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("is taken where the connection breaks after its finish reason", async () => {
@@ -174,16 +188,24 @@ describe("a reply that is whole", () => {
   });
 
   it("leaves the connection for the next request", async () => {
-    const ports = new Set<unknown>();
+    const ports: unknown[] = [];
+    let end = (): void => undefined;
     await using server = await loopback((response) => {
-      ports.add(response.socket?.remotePort);
-      response.writeHead(200, SSE);
-      response.write(delta({ content: "a" }) + STOP + DONE, () => setImmediate(() => response.end()));
+      ports.push(response.socket?.remotePort);
+      end = () => void response.end();
+      response.writeHead(200, SSE).write(delta({ content: "a" }) + STOP + DONE);
     });
-    for (let n = 0; n < 6; n++) await streamed({ baseUrl: server.baseUrl });
-    expect(server.requests).toHaveLength(6);
-    // fetch itself may open another one while it frees the first.
-    expect(ports.size).toBeLessThan(6);
+    const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl, runtime: testRuntime() });
+    for (let n = 0; n < 12; n++) {
+      await model.chatStreaming(request(), ({ type }) => {
+        // The body ends only when what was sent has been read.
+        if (type === "textDelta") setImmediate(end);
+      });
+      // fetch frees a connection some turns of the event loop after its body has ended.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    }
+    expect(ports).toHaveLength(12);
+    expect(new Set(ports).size).toBe(1);
   });
 });
 

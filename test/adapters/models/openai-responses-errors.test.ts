@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { OpenAiResponsesModel, type OpenAiResponsesOptions } from "../../../src/adapters/models/openai-responses.js";
 import type { Message } from "../../../src/domain/message.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { request, streamedBy, tool, user } from "./chat-outcome.js";
 import { type Answer, JSON_TYPE, loopback, pieces, SSE } from "./loopback.js";
+import { paced } from "./paced.js";
 import { events, type Fields, frame, item, response, streamOf } from "./responses-wire.js";
 
 const model = (options: Partial<OpenAiResponsesOptions>) => new OpenAiResponsesModel({ model: "m", ...options });
@@ -182,15 +184,13 @@ describe("a connection that fails in mid-reply on the responses wire", () => {
   });
 
   it("F179: is a timeout when it stalls, whatever keep-alives come, and the request is cancelled", async () => {
-    await using server = await loopback((answer) => {
-      answer.writeHead(200, SSE);
-      answer.write(upToText);
-      const timer = setInterval(() => answer.write(`: busy\n\n${frame("keepalive")}`), 10);
-      answer.on("close", () => clearInterval(timer));
-    });
-    const outcome = await streamedBy(model({ baseUrl: server.baseUrl, idleTimeoutMs: 80 }));
+    const runtime = testRuntime();
+    const busy = Array.from({ length: 20 }, () => `: busy\n\n${frame("keepalive")}`);
+    const { fetch, cancelled } = paced(runtime, [upToText, ...busy], { everyMs: 20 });
+    const outcome = await streamedBy(model({ fetch, runtime, idleTimeoutMs: 60 }));
     expect(outcome).toMatchObject({ error: "timeout", partialText: "Ha" });
-    await server.closed;
+    await cancelled;
+    expect(runtime.elapsed()).toBe(80);
   });
 
   it("ends on an abort, with what came, and leaves no listener", async () => {

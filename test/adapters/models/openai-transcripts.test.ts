@@ -38,7 +38,7 @@ describe("the transcript of the chat wire", () => {
   const transcript = (
     messages: readonly Message[],
     echoReasoning: "when-present" | "always" | "never" = "when-present",
-  ) => toChat(messages, { names, provider: "own", echoReasoning }) as readonly Wire[];
+  ) => toChat(messages, { names, provider: "own", replays: true, echoReasoning }) as readonly Wire[];
 
   it("answers each call directly behind its reply, in order, once, and nothing else", () => {
     fc.assert(

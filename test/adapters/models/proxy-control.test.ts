@@ -17,6 +17,7 @@ import {
 import { fetchOf, request, user } from "./chat-outcome.js";
 import { broken, chat, STOP_CHUNK, stream, text, usage } from "./decorated-call.js";
 import { loopback } from "./loopback.js";
+import { paced } from "./paced.js";
 import { direct, handlerOf, TOKEN } from "./proxy-call.js";
 import { webServer } from "./web-server.js";
 
@@ -412,7 +413,7 @@ describe("an abort of the server", () => {
 
   it("by its time limit is a timeout for the client", async () => {
     const inner = new ScriptedModel([modelStep.hang()]);
-    const { error } = await chat(direct(handlerOf(inner, { timeoutMs: 20 })));
+    const { error } = await chat(direct(handlerOf(inner, { callTimeoutMs: 20 })));
     expect(error).toMatchObject({ kind: "timeout", retryable: true });
     expect(inner.aborts).toEqual([0]);
   });
@@ -448,37 +449,34 @@ describe("a client of a proxy", () => {
   });
 
   it("waits for an answer and for a line no longer than it is told to", async () => {
-    await using silent = await loopback(() => undefined);
-    const silence = await stream(proxyModel({ proxyUrl: silent.baseUrl, timeoutMs: 30 }));
+    const runtime = testRuntime();
+    await using silent = await loopback(() => void runtime.advance(30));
+    const silence = await stream(proxyModel({ proxyUrl: silent.baseUrl, runtime, timeoutMs: 30 }));
     expect(silence.error).toMatchObject({ kind: "timeout" });
-    await using stalled = await loopback((response) => {
-      response.writeHead(200).write('ennead-model 1\n{"type":"textDelta","text":"Half"}\n\n\n');
-    });
-    const stall = await stream(proxyModel({ proxyUrl: stalled.baseUrl, idleTimeoutMs: 30 }));
+    const half = 'ennead-model 1\n{"type":"textDelta","text":"Half"}\n\n\n';
+    const { fetch, cancelled } = paced(runtime, [half], { silenceMs: 30 });
+    const proxyUrl = "http://proxy.test/";
+    const stall = await stream(proxyModel({ proxyUrl, fetch, runtime, idleTimeoutMs: 30 }));
     expect(stall.error).toMatchObject({ kind: "timeout", partial: [{ text: "Half" }] });
-    await stalled.closed;
+    await cancelled;
   });
 
   it("takes no blank line for a sign of life, but every other", async () => {
-    const writes = (line: string, everyMs: number, last?: string) => {
-      let left = 13;
-      return loopback((response) => {
-        response.writeHead(200).write("ennead-model 1\n");
-        const timer = setInterval(() => {
-          response.write(line);
-          left -= 1;
-          if (left === 0 && last !== undefined) response.end(last);
-        }, everyMs);
-        response.on("close", () => clearInterval(timer));
-      });
+    const runtime = testRuntime();
+    const ask = (list: readonly string[], everyMs: number) => {
+      const { fetch } = paced(runtime, ["ennead-model 1\n", ...list], { everyMs, silenceMs: 100 });
+      return stream(proxyModel({ proxyUrl: "http://proxy.test/", fetch, runtime, idleTimeoutMs: 50 }));
     };
-    await using blank = await writes("\n", 5);
-    expect((await stream(proxyModel({ proxyUrl: blank.baseUrl, idleTimeoutMs: 50 }))).error).toMatchObject({
-      kind: "timeout",
-    });
-    await using alive = await writes('{"type":"textDelta","text":"x"}\n', 50, 'done {"reason":"stop"}\n');
-    const { response } = await stream(proxyModel({ proxyUrl: alive.baseUrl, idleTimeoutMs: 500 }));
-    expect(response).toEqual(stopResponse("x".repeat(13)));
+    const blank = await ask(
+      Array.from({ length: 20 }, () => "\n"),
+      20,
+    );
+    expect(blank.error).toMatchObject({ kind: "timeout" });
+    expect(runtime.elapsed()).toBeLessThan(100);
+    const lines = Array.from({ length: 13 }, () => '{"type":"textDelta","text":"x"}\n');
+    const alive = await ask([...lines, 'done {"reason":"stop"}\n'], 49);
+    expect(alive.response).toEqual(stopResponse("x".repeat(13)));
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("hears blank lines while the model thinks, and no more once it has answered", async () => {

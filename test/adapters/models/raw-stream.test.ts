@@ -1,5 +1,4 @@
 import { getEventListeners } from "node:events";
-import { setImmediate, setTimeout } from "node:timers/promises";
 import OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import {
@@ -13,6 +12,7 @@ import {
 import { Defect, ModelError, SessionError } from "../../../src/domain/errors.js";
 import type { StreamChunk } from "../../../src/domain/stream-chunk.js";
 import type { ChatRequest } from "../../../src/ports/model.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import { type Outcome, request, streamedBy, tool, wholeBy } from "./chat-outcome.js";
 import { delta, DONE, event, JSON_TYPE, loopback, pieces, type SeenRequest, STOP } from "./loopback.js";
 
@@ -250,16 +250,18 @@ describe("a stream that does not heed anything", () => {
   });
 
   it("times out where it never begins or falls silent; chunks that bring nothing are silence", async () => {
-    expect(await wholeBy(modelOf(never, { timeoutMs: 20 }))).toMatchObject({ error: "timeout" });
+    const runtime = testRuntime();
+    const late = (): Promise<never> => runtime.advance(20).then(never);
+    expect(await wholeBy(modelOf(late, { runtime, timeoutMs: 20 }))).toMatchObject({ error: "timeout" });
     const silent = modelOf(
       async function* () {
         yield text("Half");
         for (;;) {
-          await setImmediate();
+          await runtime.advance(20);
           yield piece({ role: "assistant" });
         }
       },
-      { idleTimeoutMs: 30 },
+      { runtime, idleTimeoutMs: 30 },
     );
     expect(await wholeBy(silent)).toMatchObject({ error: "timeout", partialText: "Half" });
   });
@@ -268,6 +270,7 @@ describe("a stream that does not heed anything", () => {
     ["of our own", [text("hi"), STOPPED]],
     ["of the wire", [piece({ content: "hi" }, "stop")]],
   ])("is a whole reply where it never ends after its finish, and is told to close: %s", async (_, chunks) => {
+    const runtime = testRuntime();
     const closed = Promise.withResolvers<undefined>();
     const model = modelOf(
       () => {
@@ -276,7 +279,7 @@ describe("a stream that does not heed anything", () => {
           [Symbol.asyncIterator]: () => ({
             next: async () => {
               const next = await inner.next();
-              return next.done === true ? never() : next;
+              return next.done === true ? runtime.advance(30).then(never) : next;
             },
             return: () => {
               closed.resolve(undefined);
@@ -285,30 +288,37 @@ describe("a stream that does not heed anything", () => {
           }),
         };
       },
-      { idleTimeoutMs: 30 },
+      { runtime, idleTimeoutMs: 30 },
     );
     expect(await wholeBy(model)).toEqual({ text: "hi", finish: "stop" });
     await closed.promise;
   });
 
   it("may be slow for as long as pieces keep coming", async () => {
+    const runtime = testRuntime();
     const model = modelOf(
       async function* () {
-        for (let count = 0; count < 20; count++) yield await setTimeout(10, text("x"));
+        for (let count = 0; count < 20; count++) {
+          await runtime.advance(99);
+          yield text("x");
+        }
         yield STOPPED;
       },
-      { idleTimeoutMs: 100 },
+      { runtime, idleTimeoutMs: 100 },
     );
-    expect(await wholeBy(model)).toMatchObject({ finish: "stop" });
+    expect(await wholeBy(model)).toEqual({ text: "x".repeat(20), finish: "stop" });
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   it("times out where it falls silent after a reset, and ends on an abort after its finish", async () => {
     async function* silent(...chunks: readonly StreamChunk[]): AsyncGenerator<RawChunk> {
       yield* chunks;
+      await runtime.advance(20);
       await never();
     }
+    const runtime = testRuntime();
     const reset: StreamChunk = { type: "reset", reason: "again" };
-    const again = modelOf(() => silent(text("a"), STOPPED, reset), { idleTimeoutMs: 20 });
+    const again = modelOf(() => silent(text("a"), STOPPED, reset), { runtime, idleTimeoutMs: 20 });
     expect(await wholeBy(again)).toMatchObject({ error: "timeout" });
     const controller = new AbortController();
     const call = modelOf(() => silent(text("a"), STOPPED)).chatStreaming?.(

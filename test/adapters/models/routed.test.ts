@@ -76,3 +76,23 @@ describe("routed", () => {
     }
   });
 });
+
+describe("hasImages", () => {
+  const holding = (content: unknown) =>
+    hasImages(request({ messages: [user("hi"), { ...picture, content } as unknown as Message] }));
+
+  it("holds for a picture in either of its forms", () => {
+    const source = { base64: "iVBORw0KGgo=" };
+    expect(holding([{ type: "image", source, mimeType: "image/png" }])).toBe(true);
+    expect(holding([{ type: "file", source, mimeType: "image/png" }])).toBe(true);
+    expect(holding([{ type: "file", source, mimeType: "IMAGE/PNG; q=1" }])).toBe(true);
+    expect(holding([{ type: "file", source, mimeType: "application/pdf" }])).toBe(false);
+  });
+
+  it("does not hold, and does not throw, for what older sessions hold", () => {
+    expect(hasImages(request({ messages: [null, 7] as never }))).toBe(false);
+    for (const content of ["only text", undefined, null, [null], [{ type: "file" }], [7]]) {
+      expect(holding(content)).toBe(false);
+    }
+  });
+});

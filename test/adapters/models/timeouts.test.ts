@@ -52,9 +52,9 @@ describe("timeouts", () => {
     for (const ask of [stream, chat]) {
       const model = timeouts(new ScriptedModel([modelStep.stream(textStream("good", 2))]), {
         runtime,
-        firstTokenMs: 1,
-        idleMs: 1,
-        totalMs: 1,
+        firstTokenTimeoutMs: 1,
+        idleTimeoutMs: 1,
+        totalTimeoutMs: 1,
       });
       expect((await ask(model)).response).toEqual(stopResponse("good"));
       expect(runtime.pendingTimers).toBe(0);
@@ -65,7 +65,7 @@ describe("timeouts", () => {
     const runtime = testRuntime();
     for (const error of [broken("server"), broken("aborted"), new Defect("x"), new TypeError("y")]) {
       const model = { chat: () => Promise.reject(error) };
-      expect((await chat(timeouts(model, { runtime, totalMs: 1 }))).error).toBe(error);
+      expect((await chat(timeouts(model, { runtime, totalTimeoutMs: 1 }))).error).toBe(error);
       expect(runtime.pendingTimers).toBe(0);
     }
   });
@@ -77,7 +77,7 @@ describe("timeouts", () => {
   });
 
   it("refuse options that make no sense", () => {
-    for (const options of [{ idleMs: -1 }, { totalMs: "5" }, { idleTimeoutMs: 5 }]) {
+    for (const options of [{ idleTimeoutMs: -1 }, { totalTimeoutMs: "5" }, { idleMs: 5 }]) {
       expect(() => timeouts(new ScriptedModel(), options as TimeoutOptions)).toThrow("invalid-config");
     }
   });
@@ -87,7 +87,7 @@ describe("the limit on the first token", () => {
   it("ends a call that says nothing, and aborts it", async () => {
     const runtime = testRuntime();
     const inner = new ScriptedModel([modelStep.hang([usage(4)])]);
-    const call = stream(timeouts(inner, { runtime, firstTokenMs: 100, idleMs: 1, totalMs: 9999 }));
+    const call = stream(timeouts(inner, { runtime, firstTokenTimeoutMs: 100, idleTimeoutMs: 1, totalTimeoutMs: 9999 }));
     await runtime.advance(99);
     expect(inner.calls[0]?.outcome).toBe("running");
     await runtime.advance(1);
@@ -101,7 +101,7 @@ describe("the limit on the first token", () => {
   it("holds again after a reset", async () => {
     const runtime = testRuntime();
     const { model, emit, reply, aborted } = byHand();
-    const call = stream(timeouts(model, { runtime, firstTokenMs: 100, idleMs: 10 }));
+    const call = stream(timeouts(model, { runtime, firstTokenTimeoutMs: 100, idleTimeoutMs: 10 }));
     emit(text("a"));
     emit({ type: "reset", reason: "retry" });
     await runtime.advance(99);
@@ -112,10 +112,24 @@ describe("the limit on the first token", () => {
     expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
   });
 
+  it("is not put off by usage, which is no token", async () => {
+    const runtime = testRuntime();
+    const { model, emit, reply, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, firstTokenTimeoutMs: 100 }));
+    await runtime.advance(90);
+    emit(usage(5));
+    await runtime.advance(9);
+    expect(aborted()).toBe(false);
+    await runtime.advance(1);
+    expect(aborted()).toBe(true);
+    reply.reject(broken("aborted"));
+    expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
+  });
+
   it("does not hold for a call that does not stream", async () => {
     const runtime = testRuntime();
     const { model, reply, aborted } = byHand();
-    const call = chat(timeouts(model, { runtime, firstTokenMs: 1, idleMs: 1 }));
+    const call = chat(timeouts(model, { runtime, firstTokenTimeoutMs: 1, idleTimeoutMs: 1 }));
     await runtime.advance(1000);
     expect(aborted()).toBe(false);
     reply.resolve(stopResponse("late"));
@@ -127,7 +141,7 @@ describe("the limit between chunks", () => {
   it("F179: ends a stream that stalls, with what the aborted call had streamed and used", async () => {
     const runtime = testRuntime();
     const { model, emit, reply, aborted } = byHand();
-    const call = stream(timeouts(model, { runtime, idleMs: 200 }));
+    const call = stream(timeouts(model, { runtime, idleTimeoutMs: 200 }));
     emit(text("Half"));
     await runtime.advance(150);
     emit(text(" a reply"));
@@ -147,7 +161,7 @@ describe("the limit between chunks", () => {
   it("does not end a stream that is slow but alive", async () => {
     const runtime = testRuntime();
     const call = stream(
-      timeouts(new ScriptedModel([paced(runtime, 150)]), { runtime, firstTokenMs: 200, idleMs: 200 }),
+      timeouts(new ScriptedModel([paced(runtime, 150)]), { runtime, firstTokenTimeoutMs: 200, idleTimeoutMs: 200 }),
     );
     await runtime.advance(600);
     expect((await settledBy(call)).response).toEqual(stopResponse("abcdef"));
@@ -161,7 +175,10 @@ describe("the limit between chunks", () => {
       after: (...args: Parameters<TestRuntime["after"]>) => (set++, clock.after(...args)),
     };
     const call = stream(
-      timeouts(new ScriptedModel([modelStep.stream(textStream("x".repeat(1000), 1000))]), { runtime, idleMs: 5 }),
+      timeouts(new ScriptedModel([modelStep.stream(textStream("x".repeat(1000), 1000))]), {
+        runtime,
+        idleTimeoutMs: 5,
+      }),
     );
     await call;
     expect(set).toBeLessThan(4);
@@ -172,7 +189,7 @@ describe("the limit between chunks", () => {
       response.writeHead(200, SSE);
       response.write(`${delta({ content: "Half" })}: comment\n\n`);
     });
-    const model = timeouts(new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl }), { idleMs: 30 });
+    const model = timeouts(new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl }), { idleTimeoutMs: 30 });
     const { error } = await stream(model);
     expect(error).toMatchObject({ kind: "timeout", partial: [{ type: "text", text: "Half" }] });
     await server.closed;
@@ -184,7 +201,7 @@ describe("the limit on the whole call", () => {
     for (const ask of [stream, chat]) {
       const runtime = testRuntime();
       const { model, emit, reply, aborted } = byHand();
-      const call = ask(timeouts(model, { runtime, totalMs: 100, idleMs: 50, firstTokenMs: 50 }));
+      const call = ask(timeouts(model, { runtime, totalTimeoutMs: 100, idleTimeoutMs: 50, firstTokenTimeoutMs: 50 }));
       for (const _ of [1, 2, 3]) {
         emit(text("a"));
         await runtime.advance(30);
@@ -203,7 +220,7 @@ describe("the limit on the whole call", () => {
     const runtime = testRuntime();
     const spent = broken("server", { usage: { inputTokens: 6 }, retryAfterMs: 5000 });
     const inner = retrying(new ScriptedModel([modelStep.fail(spent)]), { runtime });
-    const call = stream(timeouts(inner, { runtime, totalMs: 100 }));
+    const call = stream(timeouts(inner, { runtime, totalTimeoutMs: 100 }));
     await runtime.advance(100);
     expect((await settledBy(call)).error).toMatchObject({ kind: "timeout", usage: { inputTokens: 6 } });
     expect(runtime.pendingTimers).toBe(0);
@@ -214,7 +231,7 @@ describe("a model that does not stop when it is aborted", () => {
   it("is left behind after a second, and its late chunks with it", async () => {
     const runtime = testRuntime();
     const { model, emit } = byHand();
-    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
+    const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }));
     await runtime.advance(1099);
     await expect(settledBy(call)).rejects.toThrow("has not settled");
     await runtime.advance(1);
@@ -229,7 +246,7 @@ describe("a model that does not stop when it is aborted", () => {
     const runtime = testRuntime();
     const controller = new AbortController();
     const { model, aborted } = byHand();
-    const call = chat(timeouts(model, { runtime, totalMs: 100_000 }), request({ signal: controller.signal }));
+    const call = chat(timeouts(model, { runtime, totalTimeoutMs: 100_000 }), request({ signal: controller.signal }));
     await runtime.advance(10);
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(1);
     controller.abort();
@@ -239,22 +256,47 @@ describe("a model that does not stop when it is aborted", () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it("may still answer: a whole reply is no timeout", async () => {
+  it("is too late with whatever it says, but for what it has used", async () => {
     const runtime = testRuntime();
-    const { model, reply, emit } = byHand();
-    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
-    await runtime.advance(100);
-    emit(text("just in time"));
-    emit(STOP_CHUNK);
-    reply.resolve(stopResponse("just in time"));
-    expect((await settledBy(call)).response).toEqual(stopResponse("just in time"));
-    expect(runtime.pendingTimers).toBe(0);
+    const controller = new AbortController();
+    for (const kind of ["timeout", "aborted"] as const) {
+      const { model, reply, emit } = byHand();
+      const asked = request({ signal: controller.signal });
+      const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }), asked);
+      emit(text("in time"));
+      if (kind === "timeout") await runtime.advance(100);
+      else controller.abort();
+      for (const chunk of [text("too late"), usage(9), STOP_CHUNK]) emit(chunk);
+      const late = stopResponse("too late");
+      reply.resolve({ ...late, usage: { inputTokens: 9 } });
+      const { error, chunks } = await settledBy(call);
+      expect(error).toMatchObject({ kind, usage: { inputTokens: 9 }, partial: late.parts });
+      expect(chunks).toEqual([text("in time")]);
+      expect(runtime.pendingTimers).toBe(0);
+    }
+  });
+
+  it("cannot keep its limits from being reached by never letting a timer ring", async () => {
+    const clock = testRuntime();
+    let now = 0;
+    const runtime = { elapsed: () => now, after: clock.after };
+    const { model, reply, emit, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }));
+    for (const at of [1, 100, 101]) {
+      now = at;
+      emit(text(String(at)));
+    }
+    expect(aborted()).toBe(true);
+    reply.resolve(stopResponse("1100101"));
+    const { error, chunks } = await settledBy(call);
+    expect(error).toMatchObject({ kind: "timeout" });
+    expect(chunks).toEqual([text("1"), text("100")]);
   });
 
   it("may still fail by itself: that failure stands", async () => {
     const runtime = testRuntime();
     const { model, reply } = byHand();
-    const call = stream(timeouts(model, { runtime, totalMs: 100 }));
+    const call = stream(timeouts(model, { runtime, totalTimeoutMs: 100 }));
     await runtime.advance(100);
     const own = broken("rate-limit");
     reply.reject(own);
@@ -267,7 +309,7 @@ describe("the signal of the request", () => {
     const runtime = testRuntime();
     const controller = new AbortController();
     const inner = new ScriptedModel([modelStep.hang([text("Half")])]);
-    const call = stream(timeouts(inner, { runtime, totalMs: 100 }), request({ signal: controller.signal }));
+    const call = stream(timeouts(inner, { runtime, totalTimeoutMs: 100 }), request({ signal: controller.signal }));
     controller.abort();
     expect((await settledBy(call)).error).toMatchObject({ kind: "aborted" });
     expect(inner.calls[0]?.outcome).toBe("aborted");
@@ -277,7 +319,7 @@ describe("the signal of the request", () => {
   it("that was aborted before is seen by the model", async () => {
     const runtime = testRuntime();
     const call = chat(
-      timeouts(new ScriptedModel([modelStep.hang()]), { runtime, totalMs: 100 }),
+      timeouts(new ScriptedModel([modelStep.hang()]), { runtime, totalTimeoutMs: 100 }),
       request({ signal: AbortSignal.abort() }),
     );
     expect((await settledBy(call)).error).toMatchObject({ kind: "aborted" });

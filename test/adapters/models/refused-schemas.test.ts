@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import { OpenAiResponsesModel } from "../../../src/adapters/models/openai-responses.js";
+import type { JsonObject } from "../../../src/domain/json.js";
+import type { ModelPort } from "../../../src/ports/model.js";
+import type { ChatRequest } from "../../../src/ports/model.js";
+import { request, tool, wholeBy } from "./chat-outcome.js";
+import { JSON_TYPE, loopback, pieces } from "./loopback.js";
+
+type Sent = {
+  readonly tools?: readonly { readonly parameters?: unknown; readonly function?: { readonly parameters: unknown } }[];
+  readonly response_format?: { readonly json_schema: { readonly strict: boolean } };
+  readonly text?: { readonly format: { readonly strict: boolean } };
+};
+
+const wires: readonly (readonly [string, (baseUrl: string) => ModelPort])[] = [
+  ["chat", (baseUrl) => new OpenAiChatModel({ model: "m", baseUrl })],
+  ["responses", (baseUrl) => new OpenAiResponsesModel({ model: "m", baseUrl })],
+];
+
+const text = { type: "string" };
+const closed = (properties: JsonObject) => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+describe.each(wires)("a schema on the %s wire", (_, make) => {
+  async function sent(fields: Partial<ChatRequest>): Promise<Sent> {
+    await using server = await loopback(pieces(["{}"], JSON_TYPE));
+    await wholeBy(make(server.baseUrl), request(fields));
+    return server.requests[0]?.body as Sent;
+  }
+  const parametersOf = async (schema: JsonObject): Promise<unknown> => {
+    const [first] = (await sent({ tools: [tool("f", schema)] })).tools ?? [];
+    return first?.function?.parameters ?? first?.parameters;
+  };
+  const isStrict = async (responseSchema: JsonObject): Promise<boolean | undefined> => {
+    const { response_format, text: field } = await sent({ options: { responseSchema } });
+    return (response_format?.json_schema ?? field?.format)?.strict;
+  };
+
+  it("of a tool has no union on top, but what its alternatives offer", async () => {
+    const a = { type: "object", properties: { a: text, kind: text }, required: ["a", "kind"] };
+    const b = { type: "object", properties: { b: text, kind: text }, required: ["b", "kind"] };
+    const whole = { type: "object", properties: { a: text, b: text, kind: text }, required: ["kind"] };
+    for (const key of ["oneOf", "anyOf"]) {
+      expect(await parametersOf({ type: "object", properties: {}, [key]: [a, b] })).toEqual(whole);
+    }
+    expect(await parametersOf({ allOf: [a, b] })).toEqual({ ...whole, required: ["a", "kind", "b"] });
+    const plain = { type: "object", properties: { a: { anyOf: [text, { type: "null" }] } } };
+    expect(await parametersOf({ ...plain, not: { required: ["b"] }, enum: [{}] })).toEqual(plain);
+  });
+
+  it.each<[string, JsonObject]>([
+    ["an object without properties", closed({ meta: { type: "object" } })],
+    ["an open object in a list", closed({ list: { type: "array", items: { type: "object" } } })],
+    ["an open object in a branch", closed({ a: { anyOf: [text, { type: ["object", "null"], properties: {} }] } })],
+    ["an object alone", { type: "object" }],
+    ["an object that requires less than it has", { ...closed({ a: text }), required: [] }],
+    ["a union on top", { anyOf: [closed({ a: text }), closed({ b: text })] }],
+    ["a list on top", { type: "array", items: text }],
+    ["oneOf inside", closed({ a: { oneOf: [text, { type: "number" }] } })],
+    ["allOf inside", closed({ a: { allOf: [closed({ b: text })] } })],
+    ["a default", closed({ a: { type: "string", default: "x" } })],
+    ["a format nobody enforces", closed({ a: { type: "string", format: "uri" } })],
+    ["a list of anything", closed({ a: { type: "array" } })],
+    ["anything", closed({ a: {} })],
+    ["a keyword beside a reference", { ...closed({ a: { $ref: "#/$defs/b", description: "b" } }), $defs: { b: text } }],
+    ["an open definition", { ...closed({ a: { $ref: "#/$defs/b" } }), $defs: { b: { type: "object" } } }],
+  ])("of a reply is not enforced where it has %s", async (_what, schema) => {
+    expect(await isStrict(schema)).toBe(false);
+  });
+
+  it("of a reply is enforced where all of it can be", async () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      ...closed({
+        none: closed({}),
+        default: { type: "string", pattern: "^a", description: "a property that is called like a keyword" },
+        either: { anyOf: [{ type: "null" }, closed({ at: { type: "string", format: "date" } })] },
+        kind: { type: "string", enum: ["a", "b"] },
+        list: { type: "array", items: { $ref: "#/$defs/node" }, minItems: 1 },
+      }),
+      $defs: { node: closed({ next: { anyOf: [{ $ref: "#/$defs/node" }, { type: "null" }] } }) },
+    };
+    expect(await isStrict(schema)).toBe(true);
+  });
+});
