@@ -64,8 +64,8 @@ export class ChatDecoder implements ReplyDecoder {
   }
 
   end(): void {
-    // Gateways write the end marker after a break too: only a whole completion may lack its finish reason.
-    if (this.#finish === undefined && !(this.#hasOutput && this.#isWhole)) throw this.#events.incomplete();
+    // The end marker is the wire's own end, for servers that give no reason; of what is cut all the same no call runs, since its reason is no whole one.
+    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#events.incomplete();
     const details = this.#reasoning.end();
     if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");

@@ -76,12 +76,12 @@ describe("a stream that says it is broken, or shows it", () => {
     expect(outcome).toMatchObject({ finish: "length", text: "half a sen" });
   });
 
-  it("fails where its end marker comes without any finish", async () => {
-    expect(await chatOutcome(delta({ content: "half a sen" }) + DONE)).toMatchObject({
-      error: "response-parse",
-      partialText: "half a sen",
-    });
-    expect(await chatOutcome(opened + DONE)).toMatchObject({ error: "response-parse" });
+  it("runs no call without arguments where only the end marker says that it is over", async () => {
+    expect(await chatOutcome(delta({ content: "said" }) + DONE)).toMatchObject({ text: "said", finish: "other" });
+    expect(await chatOutcome(opened + DONE)).toMatchObject({ calls: CUT });
+  });
+
+  it("fails where a marker of another wire comes without any finish", async () => {
     await using server = await loopback(
       pieces([
         start() + sse("content_block_start", { index: 0, content_block: { type: "text", text: "half" } }) + DONE,

@@ -53,6 +53,7 @@ describe("the frame of a stream", () => {
     ["lines of JSON instead of events", `${hello}${STOP}`.replaceAll("data: ", "").replaceAll("\n\n", "\n"), hi],
     ["anything after [DONE]", `${hello}${STOP}${DONE}${delta({ content: "late" })}data: {"error":"late"}\n\n`, hi],
     ["rubbish after the finish", `${hello}${STOP}data: {"usage": {"prom\n\n`, hi],
+    ["[DONE] without a finish reason", `${hello}${DONE}`, { text: "hi", finish: "other" }],
   ])("may hold %s", async (_, body, wanted) => {
     expect(await outcomeOf(body)).toEqual(wanted);
   });
