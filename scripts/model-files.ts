@@ -10,6 +10,7 @@ const wire: readonly string[] = [
   "endpoint",
   "error-body",
   "file-source",
+  "given-headers",
   "healed-call",
   "http-errors",
   "json-events",

@@ -14,6 +14,7 @@ import { ModelFailure } from "./model-failure.js";
 import { prepared } from "./prepared.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
+import { givenHeaders } from "./given-headers.js";
 import { secretsOfHeaders } from "./secrets.js";
 import { WireNames } from "./wire-names.js";
 import { sendableTools } from "./wire-schema.js";
@@ -115,7 +116,7 @@ export class AiSdkModel implements ModelPort {
       signal: request.signal,
       names,
       toolNames: tools.map((name) => names.toWire(name)),
-      secrets: secretsOfHeaders(headers ?? {}),
+      secrets: secretsOfHeaders(givenHeaders(headers)),
       stream,
       encode: (signal) =>
         callOptions(request, { names, provider: this.#provider, replays, signal, headers, providerOptions, efforts }),

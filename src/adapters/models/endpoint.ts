@@ -1,5 +1,6 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { Awaitable } from "../../ports/awaitable.js";
+import { givenHeaders } from "./given-headers.js";
 import { ModelFailure } from "./model-failure.js";
 import { transportFailure } from "./read-text.js";
 import type { RequestWatch } from "./request-watch.js";
@@ -28,14 +29,16 @@ export class Endpoint {
   readonly #basic: string | undefined;
   readonly #options: EndpointOptions;
   readonly #secrets: readonly string[];
+  readonly #own: readonly (readonly [string, string])[];
 
-  /** Throws `CompositionError("invalid-config")` for a base URL that is none. */
+  /** Throws `CompositionError("invalid-config")` for a base URL that is none, and for headers that are no texts. */
   constructor(options: EndpointOptions) {
     this.#options = options;
+    this.#own = givenHeaders(options.headers);
     this.#url = requestUrl(options);
     const { username, password } = this.#url;
     this.#basic = username === "" && password === "" ? undefined : btoa(`${decoded(username)}:${decoded(password)}`);
-    this.#secrets = [this.#basic ?? "", ...secretsOfUrl(this.#url), ...secretsOfHeaders(options.headers ?? {})];
+    this.#secrets = [this.#basic ?? "", ...secretsOfUrl(this.#url), ...secretsOfHeaders(this.#own)];
     this.#url.username = "";
     this.#url.password = "";
     for (const [name, value] of Object.entries(options.query ?? {})) this.#url.searchParams.set(name, value);
@@ -87,7 +90,7 @@ export class Endpoint {
     const { keyHeader } = this.#options;
     if (this.#basic !== undefined) headers.set("authorization", `Basic ${this.#basic}`);
     if (key !== undefined) headers.set(keyHeader ?? "authorization", keyHeader === undefined ? `Bearer ${key}` : key);
-    for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
+    for (const [name, value] of this.#own) {
       try {
         headers.set(name, value);
       } catch {

@@ -12,8 +12,8 @@ export function secretsOfUrl(url: URL): readonly string[] {
 }
 
 /** What of configured headers must not be quoted, with and without the scheme in front. */
-export function secretsOfHeaders(headers: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
+export function secretsOfHeaders(headers: readonly (readonly [string, string])[]): readonly string[] {
+  return headers.flatMap(([name, value]) =>
     SECRET_HEADER.test(name) || value.length >= LONG_VALUE ? [value, value.replace(/^\S+ /, "")] : [],
   );
 }

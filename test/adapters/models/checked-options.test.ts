@@ -75,3 +75,20 @@ describe("a proxy without a model", () => {
     );
   });
 });
+
+describe("headers of an option", () => {
+  it.each<[string, unknown]>([
+    ["a number", { "x-key": 5 }],
+    ["nothing", null],
+    ["a text", "x-key: 5"],
+    ["a list in one", { "x-key": ["a"] }],
+  ])("are refused where they are no texts: %s", (_, headers) => {
+    for (const make of [responses, claude, gemini])
+      expect(() => make({ headers })).toThrow(/CompositionError\(invalid-config\): header/);
+  });
+
+  it("leave out what is set to undefined", () => {
+    for (const make of [responses, claude, gemini])
+      expect(() => make({ headers: { "x-key": undefined } })).not.toThrow();
+  });
+});
