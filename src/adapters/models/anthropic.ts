@@ -17,6 +17,7 @@ import { hasReplay, replayHealer } from "./refused-replay.js";
 import { effectiveEfforts } from "./anthropic-efforts.js";
 import { encodeJson } from "./wire-json.js";
 import { WireNames } from "./wire-names.js";
+import { givenHeaders } from "./given-headers.js";
 
 export type { AnthropicEffort } from "./anthropic-thinking.js";
 export type { CacheTime } from "./anthropic-cache.js";
@@ -106,7 +107,7 @@ export class AnthropicModel implements ModelPort {
       path: pathBehind(baseUrl),
       apiKey,
       keyHeader: options.keyAs === "bearer" ? undefined : "x-api-key",
-      headers: { "anthropic-version": VERSION, ...headers },
+      headers: { "anthropic-version": VERSION, ...Object.fromEntries(givenHeaders(headers)) },
       fetch,
     });
     this.#provider = options.provider ?? "anthropic";
