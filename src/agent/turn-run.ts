@@ -98,6 +98,7 @@ export class TurnRun implements HookTurn {
   conversation!: Conversation;
   writer!: Writer;
   readonly #caller: CallPath | undefined;
+  #path: CallPath | undefined;
   #messageNumber = 0;
 
   constructor(start: TurnStart) {
@@ -118,12 +119,16 @@ export class TurnRun implements HookTurn {
     this.callbacks = new SettledCallbacks(this.scope, this.stages, this.hookTimeoutMs);
   }
 
-  /** The way to a tool of this turn. */
+  /** The way to a tool or hook of this turn. */
   get path(): CallPath {
-    const { turnId, sessions } = this;
-    const { shared } = this.budget;
-    const held = sessions?.held ?? [];
-    return { turnId, host: sessions?.host, held, budgets: shared, outer: stillRunning(this.#caller) };
+    this.#path ??= {
+      turnId: this.turnId,
+      host: this.sessions?.host,
+      held: this.sessions?.held ?? [],
+      budgets: this.budget.shared,
+      outer: stillRunning(this.#caller),
+    };
+    return this.#path;
   }
   get hookTimeoutMs(): number {
     return this.wiring.settings.limits.hookTimeoutMs;
@@ -191,7 +196,8 @@ export class TurnRun implements HookTurn {
     const { usage, modelCalls, toolCalls } = turn;
     const { continued, turnId, budget } = this;
     const own = {
-      usage: addUsage(continued.usage, usage),
+      // Once a write: a turn that continues none has nothing to add to.
+      usage: continued === NOTHING_USED ? usage : addUsage(continued.usage, usage),
       modelCalls: continued.modelCalls + modelCalls,
       toolCalls: continued.toolCalls + toolCalls,
     };
