@@ -10,7 +10,6 @@ import {
   modelStep,
   stopResponse,
   testAgent,
-  type TestAgent,
   type TestAgentOptions,
   testRuntime,
   TEST_START,
@@ -18,24 +17,8 @@ import {
 } from "../../src/testkit/index.js";
 import { user } from "../support/conversations.js";
 import { type SlowAgent, slowAgent } from "../support/every-await.js";
+import { A_SECOND, outOfTime, TIME, timed } from "../support/out-of-time.js";
 import { callsOf, hookAt, never, rejectionOf, terminals, unhandledDuring } from "../support/turns.js";
-
-const TIME = 5_000;
-const A_SECOND = 1_000;
-const timed = { config: { turnTimeoutMs: TIME } };
-
-/** A turn on "s" whose time runs out: nothing has settled before, and everything within a second. */
-async function outOfTime(t: TestAgent, options: object = timed, ms = TIME): Promise<AgentError> {
-  const turn = t.agent.startTurn("hi", "s", options);
-  let settled = false;
-  const failure = rejectionOf(turn.result.finally(() => (settled = true)));
-  failure.catch(() => undefined);
-  await t.runtime.advance(ms - 1);
-  expect(settled).toBe(false);
-  await t.runtime.advance(1 + A_SECOND);
-  expect(settled).toBe(true);
-  return failure;
-}
 
 const deaf: ModelPort = {
   chat: never,

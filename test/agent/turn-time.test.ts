@@ -16,6 +16,7 @@ import {
   toolOutcome,
 } from "../../src/testkit/index.js";
 import { slowAgent } from "../support/every-await.js";
+import { A_SECOND, outOfTime, TIME, timed } from "../support/out-of-time.js";
 import {
   callsOf,
   expectLawful,
@@ -26,23 +27,6 @@ import {
   terminals,
   unhandledDuring,
 } from "../support/turns.js";
-
-const TIME = 5_000;
-const A_SECOND = 1_000;
-const timed = { config: { turnTimeoutMs: TIME } };
-
-/** A turn on "s" whose time runs out: nothing has settled before, and everything within a second. */
-async function outOfTime(t: TestAgent, options: object = timed, ms = TIME): Promise<AgentError> {
-  const turn = t.agent.startTurn("hi", "s", options);
-  let settled = false;
-  const failure = rejectionOf(turn.result.finally(() => (settled = true)));
-  failure.catch(() => undefined);
-  await t.runtime.advance(ms - 1);
-  expect(settled).toBe(false);
-  await t.runtime.advance(1 + A_SECOND);
-  expect(settled).toBe(true);
-  return failure;
-}
 
 /** The turn ended as one that ran out of time; the session is sound, and the next turn is answered. */
 async function expectExpired(t: TestAgent, error: AgentError, limit = "turnTimeoutMs"): Promise<void> {
