@@ -67,7 +67,7 @@ export const bundled: Readonly<Record<string, { readonly installed: boolean }>> 
 export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
-  "@ai-sdk/provider": ["src/adapters/models/ai-sdk-types.ts"],
+  "@ai-sdk/provider": ["src/adapters/models/ai-sdk/ai-sdk-types.ts"],
   pg: ["src/adapters/sessions/postgres-database.ts"],
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
 };

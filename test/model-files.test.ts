@@ -27,10 +27,15 @@ describe("the files of the model adapters", () => {
 
   test.each([
     ["another adapter", "gemini", "./anthropic.js", "anthropic"],
-    ["a file of another adapter", "gemini", "./anthropic-thinking.js", "anthropic-thinking"],
-    ["a file that only others share", "anthropic", "./openai-media.js", "openai-media"],
-    ["a file of another adapter, from a file of its own", "gemini-parts", "./ai-sdk-metadata.js", "ai-sdk-metadata"],
-    ["a file of an adapter, from a shared file", "wire-json", "./gemini-usage.js", "gemini-usage"],
+    ["a file of another adapter", "gemini", "./anthropic/anthropic-thinking.js", "anthropic/anthropic-thinking"],
+    ["a file that only others share", "anthropic", "./openai/openai-media.js", "openai/openai-media"],
+    [
+      "a file of another adapter, from a file of its own",
+      "gemini/gemini-parts",
+      "../ai-sdk/ai-sdk-metadata.js",
+      "ai-sdk/ai-sdk-metadata",
+    ],
+    ["a file of an adapter, from a shared file", "wire/wire-json", "../gemini/gemini-usage.js", "gemini/gemini-usage"],
   ])("may not pull in %s", (_, from, specifier, file) => {
     const violations = sharingViolations(sources, planted(`src/adapters/models/${from}.ts`, specifier));
     expect(violations).toContainEqual(expect.stringContaining(`src/adapters/models/${file}.ts is pulled in by`));
@@ -39,7 +44,7 @@ describe("the files of the model adapters", () => {
   test("are not listed as shared where only one entry uses them", () => {
     const without = modules.filter(({ path }) => path !== "src/adapters/models/raw-stream.ts");
     const stale = sharingViolations(sources, without).filter((line) => line.endsWith("is not shared"));
-    expect(stale).toContain("src/adapters/models/openai-chat-stream.ts is not shared");
+    expect(stale).toContain("src/adapters/models/openai-chat/openai-chat-stream.ts is not shared");
   });
 });
 

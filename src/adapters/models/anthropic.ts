@@ -1,28 +1,28 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./check-options.js";
-import type { CacheTime } from "./anthropic-cache.js";
-import { anthropicBody, type BodyContext } from "./anthropic-request.js";
-import { AnthropicDecoder } from "./anthropic-stream.js";
-import type { AnthropicEffort } from "./anthropic-thinking.js";
-import { offeredTools } from "./anthropic-tools.js";
-import { callModel, type ModelCall } from "./call-model.js";
-import { prepared } from "./prepared.js";
-import { LEAST_LIMITS, type CallLimits, callLimits, LIMIT_NAMES } from "./call-limits.js";
-import { type ApiKey, Endpoint } from "./endpoint.js";
-import { type Asked, callHealing } from "./healed-call.js";
-import { mediaHealer } from "./refused-media.js";
-import { hasReplay, replayHealer } from "./refused-replay.js";
-import { effectiveEfforts } from "./anthropic-efforts.js";
-import { encodeJson } from "./wire-json.js";
-import { WireNames } from "./wire-names.js";
-import { givenHeaders } from "./given-headers.js";
+import { checkOptions } from "./shared/check-options.js";
+import type { CacheTime } from "./anthropic/anthropic-cache.js";
+import { anthropicBody, type BodyContext } from "./anthropic/anthropic-request.js";
+import { AnthropicDecoder } from "./anthropic/anthropic-stream.js";
+import type { AnthropicEffort } from "./anthropic/anthropic-thinking.js";
+import { offeredTools } from "./anthropic/anthropic-tools.js";
+import { callModel, type ModelCall } from "./wire/call-model.js";
+import { prepared } from "./wire/prepared.js";
+import { LEAST_LIMITS, type CallLimits, callLimits, LIMIT_NAMES } from "./wire/call-limits.js";
+import { type ApiKey, Endpoint } from "./wire/endpoint.js";
+import { type Asked, callHealing } from "./wire/healed-call.js";
+import { mediaHealer } from "./wire/refused-media.js";
+import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import { effectiveEfforts } from "./anthropic/anthropic-efforts.js";
+import { encodeJson } from "./wire/wire-json.js";
+import { WireNames } from "./wire/wire-names.js";
+import { givenHeaders } from "./wire/given-headers.js";
 
-export type { AnthropicEffort } from "./anthropic-thinking.js";
-export type { CacheTime } from "./anthropic-cache.js";
-export type { CallLimits } from "./call-limits.js";
-export type { ApiKey } from "./endpoint.js";
+export type { AnthropicEffort } from "./anthropic/anthropic-thinking.js";
+export type { CacheTime } from "./anthropic/anthropic-cache.js";
+export type { CallLimits } from "./wire/call-limits.js";
+export type { ApiKey } from "./wire/endpoint.js";
 
 /** How to reach a server that speaks the Anthropic messages protocol, and what to ask of it. */
 export type AnthropicOptions = Partial<CallLimits> & {

@@ -1,6 +1,6 @@
-export type { DecoratorRuntime } from "./decorator-runtime.js";
-export { fallback, FALLBACK_KINDS, type FallbackOptions } from "./fallback.js";
-export { rateLimited, type RateLimitOptions } from "./rate-limited.js";
-export { type AfterOutput, retrying, type RetryOptions } from "./retrying.js";
-export { asksFor, hasImages, largerThan, type ModelRoute, routed } from "./routed.js";
-export { type TimeoutOptions, timeouts } from "./timeouts.js";
+export type { DecoratorRuntime } from "./shared/decorator-runtime.js";
+export { fallback, FALLBACK_KINDS, type FallbackOptions } from "./decorators/fallback.js";
+export { rateLimited, type RateLimitOptions } from "./decorators/rate-limited.js";
+export { type AfterOutput, retrying, type RetryOptions } from "./decorators/retrying.js";
+export { asksFor, hasImages, largerThan, type ModelRoute, routed } from "./decorators/routed.js";
+export { type TimeoutOptions, timeouts } from "./decorators/timeouts.js";

@@ -1,25 +1,25 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./check-options.js";
-import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
-import { callModel, type ModelCall } from "./call-model.js";
-import { prepared } from "./prepared.js";
-import { type ApiKey, Endpoint } from "./endpoint.js";
-import { geminiBody } from "./gemini-request.js";
-import { type Asked, callHealing } from "./healed-call.js";
-import { mediaHealer } from "./refused-media.js";
-import { hasReplay, replayHealer } from "./refused-replay.js";
-import { GeminiDecoder } from "./gemini-stream.js";
-import { type GeminiGeneration, geminiEfforts, type GeminiThinking, generationOf } from "./gemini-thinking.js";
-import { describedEfforts } from "./described-efforts.js";
-import { encodeJson } from "./wire-json.js";
-import { WireNames } from "./wire-names.js";
-import { sendableTools } from "./wire-schema.js";
+import { checkOptions } from "./shared/check-options.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./wire/call-limits.js";
+import { callModel, type ModelCall } from "./wire/call-model.js";
+import { prepared } from "./wire/prepared.js";
+import { type ApiKey, Endpoint } from "./wire/endpoint.js";
+import { geminiBody } from "./gemini/gemini-request.js";
+import { type Asked, callHealing } from "./wire/healed-call.js";
+import { mediaHealer } from "./wire/refused-media.js";
+import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import { GeminiDecoder } from "./gemini/gemini-stream.js";
+import { type GeminiGeneration, geminiEfforts, type GeminiThinking, generationOf } from "./gemini/gemini-thinking.js";
+import { describedEfforts } from "./wire/described-efforts.js";
+import { encodeJson } from "./wire/wire-json.js";
+import { WireNames } from "./wire/wire-names.js";
+import { sendableTools } from "./wire/wire-schema.js";
 
-export type { CallLimits } from "./call-limits.js";
-export type { ApiKey } from "./endpoint.js";
-export { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini-thinking.js";
+export type { CallLimits } from "./wire/call-limits.js";
+export type { ApiKey } from "./wire/endpoint.js";
+export { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini/gemini-thinking.js";
 
 /** How to reach a server that speaks `generateContent`, and which of its models answers. */
 export type GeminiOptions = Partial<CallLimits> & {

@@ -4,9 +4,9 @@ import type { ModelResponse } from "../../domain/model.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { ToolDef } from "../../domain/tool.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { answerFromResults, answerWithoutTools } from "./offline-answer.js";
-import { type PlannedCall, planCall } from "./offline-tools.js";
-import { wishesOf } from "./offline-wishes.js";
+import { answerFromResults, answerWithoutTools } from "./offline-demo/offline-answer.js";
+import { type PlannedCall, planCall } from "./offline-demo/offline-tools.js";
+import { wishesOf } from "./offline-demo/offline-wishes.js";
 
 /** How the answer is handed out. */
 export type OfflineDemoOptions = {

@@ -1,26 +1,26 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./check-options.js";
-import { type ApiKey, Endpoint } from "./endpoint.js";
-import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
-import { callModel, type ModelCall } from "./call-model.js";
-import { prepared } from "./prepared.js";
-import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai-cache.js";
-import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat-request.js";
-import { ChatDecoder } from "./openai-chat-stream.js";
-import { type Asked, callHealing } from "./healed-call.js";
-import { mediaHealer } from "./refused-media.js";
-import { hasReplay, replayHealer } from "./refused-replay.js";
-import { describedEfforts } from "./described-efforts.js";
-import { encodeJson } from "./wire-json.js";
-import { WireNames } from "./wire-names.js";
-import { sendableTools } from "./wire-schema.js";
+import { checkOptions } from "./shared/check-options.js";
+import { type ApiKey, Endpoint } from "./wire/endpoint.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./wire/call-limits.js";
+import { callModel, type ModelCall } from "./wire/call-model.js";
+import { prepared } from "./wire/prepared.js";
+import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai/openai-cache.js";
+import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat/openai-chat-request.js";
+import { ChatDecoder } from "./openai-chat/openai-chat-stream.js";
+import { type Asked, callHealing } from "./wire/healed-call.js";
+import { mediaHealer } from "./wire/refused-media.js";
+import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import { describedEfforts } from "./wire/described-efforts.js";
+import { encodeJson } from "./wire/wire-json.js";
+import { WireNames } from "./wire/wire-names.js";
+import { sendableTools } from "./wire/wire-schema.js";
 
-export type { ApiKey } from "./endpoint.js";
-export type { CallLimits } from "./call-limits.js";
-export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
-export { CHAT_EFFORTS } from "./openai-chat-request.js";
+export type { ApiKey } from "./wire/endpoint.js";
+export type { CallLimits } from "./wire/call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai/openai-cache.js";
+export { CHAT_EFFORTS } from "./openai-chat/openai-chat-request.js";
 
 /** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
 export type OpenAiChatOptions = Partial<CallLimits> &

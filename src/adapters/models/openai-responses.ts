@@ -1,26 +1,30 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./check-options.js";
-import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./call-limits.js";
-import { callModel, type ModelCall } from "./call-model.js";
-import { prepared } from "./prepared.js";
-import { type ApiKey, Endpoint } from "./endpoint.js";
-import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai-cache.js";
-import { RESPONSES_EFFORTS, type ResponsesBodyContext, responsesBody } from "./openai-responses-request.js";
-import { ResponsesDecoder } from "./openai-responses-stream.js";
-import { type Asked, callHealing } from "./healed-call.js";
-import { mediaHealer } from "./refused-media.js";
-import { replayHealer } from "./refused-replay.js";
-import { describedEfforts } from "./described-efforts.js";
-import { encodeJson } from "./wire-json.js";
-import { WireNames } from "./wire-names.js";
-import { sendableTools } from "./wire-schema.js";
+import { checkOptions } from "./shared/check-options.js";
+import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./wire/call-limits.js";
+import { callModel, type ModelCall } from "./wire/call-model.js";
+import { prepared } from "./wire/prepared.js";
+import { type ApiKey, Endpoint } from "./wire/endpoint.js";
+import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai/openai-cache.js";
+import {
+  RESPONSES_EFFORTS,
+  type ResponsesBodyContext,
+  responsesBody,
+} from "./openai-responses/openai-responses-request.js";
+import { ResponsesDecoder } from "./openai-responses/openai-responses-stream.js";
+import { type Asked, callHealing } from "./wire/healed-call.js";
+import { mediaHealer } from "./wire/refused-media.js";
+import { replayHealer } from "./wire/refused-replay.js";
+import { describedEfforts } from "./wire/described-efforts.js";
+import { encodeJson } from "./wire/wire-json.js";
+import { WireNames } from "./wire/wire-names.js";
+import { sendableTools } from "./wire/wire-schema.js";
 
-export type { ApiKey } from "./endpoint.js";
-export type { CallLimits } from "./call-limits.js";
-export type { CacheLifetime, PromptCacheOptions } from "./openai-cache.js";
-export { RESPONSES_EFFORTS } from "./openai-responses-request.js";
+export type { ApiKey } from "./wire/endpoint.js";
+export type { CallLimits } from "./wire/call-limits.js";
+export type { CacheLifetime, PromptCacheOptions } from "./openai/openai-cache.js";
+export { RESPONSES_EFFORTS } from "./openai-responses/openai-responses-request.js";
 
 /** How to reach a server that speaks the OpenAI responses protocol. */
 export type OpenAiResponsesOptions = Partial<CallLimits> &

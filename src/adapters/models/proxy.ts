@@ -1,4 +1,4 @@
-export type { DecoratorRuntime } from "./decorator-runtime.js";
-export type { ApiKey } from "./endpoint.js";
-export { proxyHandler, type ProxyHandlerOptions } from "./proxy-handler.js";
-export { proxyModel, type ProxyModelOptions } from "./proxy-model.js";
+export type { DecoratorRuntime } from "./shared/decorator-runtime.js";
+export type { ApiKey } from "./wire/endpoint.js";
+export { proxyHandler, type ProxyHandlerOptions } from "./proxy/proxy-handler.js";
+export { proxyModel, type ProxyModelOptions } from "./proxy/proxy-model.js";

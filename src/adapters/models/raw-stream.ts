@@ -4,29 +4,29 @@ import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./check-options.js";
-import { callLimits, type CallLimits } from "./call-limits.js";
-import type { ChatCompletionChunk } from "./openai-chat-wire.js";
-import { ownResponse, withOwnName } from "./own-names.js";
-import { ListenerGuard } from "./listener-guard.js";
-import { prepared } from "./prepared.js";
-import { RawChunks } from "./raw-chunks.js";
-import { abandon, eachOf } from "./raw-iteration.js";
-import { RequestWatch } from "./request-watch.js";
-import { thrownFailure } from "./thrown-failure.js";
-import { toModelError } from "./to-model-error.js";
-import { keysIn, withoutUnknownKeys } from "./unknown-keys.js";
-import { WireNames } from "./wire-names.js";
-import { sendableTools } from "./wire-schema.js";
+import { checkOptions } from "./shared/check-options.js";
+import { callLimits, type CallLimits } from "./wire/call-limits.js";
+import type { ChatCompletionChunk } from "./raw-stream/openai-chat-wire.js";
+import { ownResponse, withOwnName } from "./wire/own-names.js";
+import { ListenerGuard } from "./wire/listener-guard.js";
+import { prepared } from "./wire/prepared.js";
+import { RawChunks } from "./raw-stream/raw-chunks.js";
+import { abandon, eachOf } from "./raw-stream/raw-iteration.js";
+import { RequestWatch } from "./wire/request-watch.js";
+import { thrownFailure } from "./raw-stream/thrown-failure.js";
+import { toModelError } from "./wire/to-model-error.js";
+import { keysIn, withoutUnknownKeys } from "./wire/unknown-keys.js";
+import { WireNames } from "./wire/wire-names.js";
+import { sendableTools } from "./wire/wire-schema.js";
 
-export { chatCompletionBody, type ChatCompletionBodyOptions } from "./openai-chat-body.js";
+export { chatCompletionBody, type ChatCompletionBodyOptions } from "./raw-stream/openai-chat-body.js";
 export type {
   ChatCompletionCall,
   ChatCompletionChoice,
   ChatCompletionChunk,
   ChatCompletionDelta,
   ChatCompletionUsage,
-} from "./openai-chat-wire.js";
+} from "./raw-stream/openai-chat-wire.js";
 
 /** What a stream of the application yields: chunks as chat-completions servers send them, or Ennead's own, in any mixture. */
 export type RawChunk = ChatCompletionChunk | StreamChunk;

@@ -1,9 +1,9 @@
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toProviderTranscript } from "../../../src/adapters/models/ai-sdk-prompt.js";
-import { legalTranscript } from "../../../src/adapters/models/legal-transcript.js";
-import { WireNames } from "../../../src/adapters/models/wire-names.js";
+import { toProviderTranscript } from "../../../src/adapters/models/ai-sdk/ai-sdk-prompt.js";
+import { legalTranscript } from "../../../src/adapters/models/wire/legal-transcript.js";
+import { WireNames } from "../../../src/adapters/models/wire/wire-names.js";
 import type { Message } from "../../../src/domain/message.js";
 import { FOREIGN, storedTranscripts } from "./stored-transcripts.js";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anthropicBody, type BodyContext } from "../../../src/adapters/models/anthropic-request.js";
-import { toProviderTranscript } from "../../../src/adapters/models/anthropic-transcript.js";
-import { encodeJson } from "../../../src/adapters/models/wire-json.js";
-import { WireNames } from "../../../src/adapters/models/wire-names.js";
+import { anthropicBody, type BodyContext } from "../../../src/adapters/models/anthropic/anthropic-request.js";
+import { toProviderTranscript } from "../../../src/adapters/models/anthropic/anthropic-transcript.js";
+import { encodeJson } from "../../../src/adapters/models/wire/wire-json.js";
+import { WireNames } from "../../../src/adapters/models/wire/wire-names.js";
 import type { Message } from "../../../src/domain/message.js";
 import type { ChatOptions } from "../../../src/domain/model.js";
 import type { ToolDef } from "../../../src/domain/tool.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GeminiOptions } from "../../../src/adapters/models/gemini.js";
-import { geminiSchema } from "../../../src/adapters/models/gemini-schema.js";
+import { geminiSchema } from "../../../src/adapters/models/gemini/gemini-schema.js";
 import type { JsonObject } from "../../../src/domain/json.js";
 import type { ChatOptions, ReasoningEffort } from "../../../src/domain/model.js";
 import type { ChatRequest } from "../../../src/ports/model.js";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { GeminiContent } from "../../../src/adapters/models/gemini-transcript.js";
-import { toProviderTranscript } from "../../../src/adapters/models/gemini-transcript.js";
-import { legalTranscript } from "../../../src/adapters/models/legal-transcript.js";
-import { WireNames } from "../../../src/adapters/models/wire-names.js";
+import type { GeminiContent } from "../../../src/adapters/models/gemini/gemini-transcript.js";
+import { toProviderTranscript } from "../../../src/adapters/models/gemini/gemini-transcript.js";
+import { legalTranscript } from "../../../src/adapters/models/wire/legal-transcript.js";
+import { WireNames } from "../../../src/adapters/models/wire/wire-names.js";
 import type { AssistantPart, Message, ToolCallPart } from "../../../src/domain/message.js";
 import { user } from "./chat-outcome.js";
 import { assistant, result, toolCall } from "./gemini-wire.js";

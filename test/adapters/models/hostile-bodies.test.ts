@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { httpFailure } from "../../../src/adapters/models/http-errors.js";
+import { httpFailure } from "../../../src/adapters/models/wire/http-errors.js";
 import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
-import { plainText } from "../../../src/adapters/models/provider-complaint.js";
-import { decodeJson } from "../../../src/adapters/models/wire-json.js";
+import { plainText } from "../../../src/adapters/models/wire/provider-complaint.js";
+import { decodeJson } from "../../../src/adapters/models/wire/wire-json.js";
 import { fetchOf, type Outcome, request, streamed, whole } from "./chat-outcome.js";
 import { delta, DONE, STOP } from "./loopback.js";
 

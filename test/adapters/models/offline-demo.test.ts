@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { OFFLINE_NOTICE } from "../../../src/adapters/models/offline-answer.js";
+import { OFFLINE_NOTICE } from "../../../src/adapters/models/offline-demo/offline-answer.js";
 import { OfflineDemoModel } from "../../../src/adapters/models/offline-demo.js";
-import { wishesOf } from "../../../src/adapters/models/offline-wishes.js";
+import { wishesOf } from "../../../src/adapters/models/offline-demo/offline-wishes.js";
 import { ModelError } from "../../../src/domain/errors.js";
 import type { Json, JsonObject } from "../../../src/domain/json.js";
 import { type Message, textOf, type ToolCallPart, toolCallsOf } from "../../../src/domain/message.js";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toProviderTranscript as toChat } from "../../../src/adapters/models/openai-chat-transcript.js";
-import { toProviderTranscript as toResponses } from "../../../src/adapters/models/openai-responses-transcript.js";
-import { WireNames } from "../../../src/adapters/models/wire-names.js";
+import { toProviderTranscript as toChat } from "../../../src/adapters/models/openai-chat/openai-chat-transcript.js";
+import { toProviderTranscript as toResponses } from "../../../src/adapters/models/openai-responses/openai-responses-transcript.js";
+import { WireNames } from "../../../src/adapters/models/wire/wire-names.js";
 import type { Message } from "../../../src/domain/message.js";
 import { user } from "./chat-outcome.js";
 import { deepFrozen, FOREIGN, storedTranscripts } from "./stored-transcripts.js";

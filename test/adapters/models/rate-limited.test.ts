@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rateLimited, type RateLimitOptions } from "../../../src/adapters/models/decorators.js";
-import { RateWindow } from "../../../src/adapters/models/rate-window.js";
+import { RateWindow } from "../../../src/adapters/models/decorators/rate-window.js";
 import type { ModelResponse } from "../../../src/domain/model.js";
 import type { ModelPort } from "../../../src/ports/model.js";
 import { modelStep, ScriptedModel, stopResponse, testRuntime, textStream } from "../../../src/testkit/index.js";

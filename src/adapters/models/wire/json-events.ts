@@ -1,0 +1,119 @@
+import { isJsonObject, type JsonObject } from "../../../domain/json.js";
+import { streamFailure } from "./http-errors.js";
+import { ModelFailure } from "./model-failure.js";
+import { complaintOf, plainText } from "./provider-complaint.js";
+import type { BodySink } from "./reply-body.js";
+import { decodeJson } from "./wire-json.js";
+
+/** Lines and events that are no JSON before a reply is given up: each costs more than one that is. */
+const MAX_NOISE = 10_000;
+
+/** Takes the JSON objects of a body in their order; throws `ModelFailure`. */
+export type JsonReader = {
+  /** `isErrorEvent`: the event is named an error, whatever its form. */
+  readonly take: (value: JsonObject, isErrorEvent: boolean) => void;
+  /** The reply is whole: what cannot be read any more is no loss. */
+  readonly isWhole: () => boolean;
+  /** The value of JSON text; undefined for what is none. Default: rounds numbers that no double holds. */
+  readonly decode?: (text: string) => unknown;
+};
+
+/**
+ * Reads the JSON objects out of a body whose events hold one each, as providers and the proxies before them really send it: comments
+ * wrapped as data, several documents in one event, lists, an error glued to half an event, noise. Throws `ModelFailure` for half an
+ * event, and for more noise than a stream may hold.
+ */
+export class JsonEvents implements BodySink {
+  /** The wire's own end marker was read: nothing more counts. */
+  done = false;
+  readonly #reader: JsonReader;
+  /** What was skipped because it is no part of the protocol; quoted when the reply turns out to be incomplete. */
+  #noise = "";
+  #skipped = 0;
+  #isEnding = false;
+
+  constructor(reader: JsonReader) {
+    this.#reader = reader;
+  }
+
+  readonly onData = (data: string, event: string | undefined): void => {
+    const text = data.trim();
+    // A payload that begins with a colon is a comment that a proxy wrapped.
+    if (this.done || text === "" || text.startsWith(":")) return;
+    if (text.startsWith("[DONE]")) {
+      this.done = true;
+      return;
+    }
+    const value = this.#decode(text);
+    if (value !== undefined) this.#take(value, event === "error");
+    else this.#unreadable(text, event === "error");
+  };
+
+  readonly onStray = (line: string): void => this.onData(line, undefined);
+
+  readonly onDocument = (value: unknown, text: string): void => {
+    const { decode } = this.#reader;
+    if (value === undefined) this.#noise = plainText(text);
+    else this.#take(decode === undefined ? value : decode(text), false);
+  };
+
+  /** What is read from now on may be cut short, because the body is over. */
+  ending(): void {
+    this.#isEnding = true;
+  }
+
+  /** The failure of a body that ended before its reply did. */
+  incomplete(): ModelFailure {
+    const quote = this.#noise === "" ? undefined : this.#noise;
+    return new ModelFailure("response-parse", "the body ended before the reply was finished", {
+      quote,
+      retryable: true,
+    });
+  }
+
+  #unreadable(text: string, isErrorEvent: boolean): void {
+    if (isErrorEvent) throw streamFailure({ message: text, code: "", status: undefined }, text);
+    // Where blank lines got lost, several documents arrive as the lines of one event.
+    const lines = text.split("\n");
+    const rest = lines.length > 1 ? lines.filter((line) => !this.#takeLine(line)).join(" ") : text;
+    if (!this.done && !this.#reader.isWhole()) this.#refuse(rest);
+  }
+
+  #takeLine(line: string): boolean {
+    const value = this.#decode(line);
+    if (value !== undefined) this.#take(value, false);
+    return value !== undefined;
+  }
+
+  /** The value of JSON text; undefined for noise, of which a stream may hold only so much. */
+  #decode(text: string): unknown {
+    if (this.#skipped > MAX_NOISE) return undefined;
+    const value = (this.#reader.decode ?? decodeJson)(text);
+    if (value === undefined) this.#skipped += 1;
+    if (this.#skipped <= MAX_NOISE || this.#reader.isWhole()) return value;
+    throw new ModelFailure("response-parse", "too much of the stream is no part of a reply", { quote: text });
+  }
+
+  /** Noise is skipped; half an event is not, since a part of the reply is lost with it. An error glued to it counts. */
+  #refuse(text: string): void {
+    if (text.startsWith("[DONE]")) {
+      this.done = true;
+      return;
+    }
+    const glued = text.slice(Math.max(0, text.search(/\{\s*"error"\s*:/)));
+    const complaint = glued === text ? undefined : complaintOf(decodeJson(glued));
+    if (complaint !== undefined) throw streamFailure(complaint, glued);
+    this.#noise = glued;
+    if (!text.startsWith("{")) return;
+    if (this.#isEnding) throw this.incomplete();
+    throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
+  }
+
+  #take(value: unknown, isErrorEvent: boolean): void {
+    if (Array.isArray(value)) for (const item of value) this.#take(item, isErrorEvent);
+    else if (value === "[DONE]") this.done = true;
+    else if (isJsonObject(value)) this.#reader.take(value, isErrorEvent);
+    else if (isErrorEvent) throw streamFailure({ message: String(value), code: "", status: undefined }, value);
+    else this.#noise = String(value);
+  }
+}

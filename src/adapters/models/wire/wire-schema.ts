@@ -1,0 +1,66 @@
+import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import type { ToolDef } from "../../../domain/tool.js";
+
+/** A tool with a schema that providers take for the parameters of a function. */
+export type SendableTool = ToolDef & { readonly inputSchema: JsonObject };
+
+/** The tools in the order in which they are sent, their schemas healed; one whose schema cannot describe an object is left out. */
+export function sendableTools(tools: readonly ToolDef[]): readonly SendableTool[] {
+  return tools.flatMap((tool) => {
+    const inputSchema = objectSchema(tool.inputSchema);
+    return inputSchema === undefined ? [] : [{ ...tool, inputSchema }];
+  });
+}
+
+/**
+ * A schema whose type is "object" and which lists its properties; a missing one stands for no arguments. Undefined where the schema
+ * cannot describe an object.
+ */
+function objectSchema(schema: unknown): JsonObject | undefined {
+  if (!isJsonObject(schema)) return { type: "object", properties: {} };
+  const type = schema["type"];
+  const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
+  if (!isObject) return undefined;
+  const known = type === "object" && Object.hasOwn(schema, "properties");
+  return healedSchema(known ? schema : { properties: {}, ...schema, type: "object" });
+}
+
+/** A schema nests this deep at most where it is healed; deeper parts go out as they are. */
+const DEEPEST = 64;
+/** Keys that hold values, not schemas. */
+const VALUES = new Set(["const", "default", "enum", "examples"]);
+
+/**
+ * The schema without enum values that its own type excludes, as generators leave them on the null branch of a union: strict providers
+ * refuse the whole request. What needs no change is shared.
+ */
+export function healedSchema(schema: JsonObject, depth = 0): JsonObject {
+  const healed = depth > DEEPEST ? schema : mapped(schema, (value, key) => healedValue(value, key, depth));
+  const { enum: values, type } = healed;
+  if (!Array.isArray(values) || typeof type !== "string") return healed;
+  const fitting = (values as readonly Json[]).filter((value) => mayHaveType(value, type));
+  if (fitting.length === values.length) return healed;
+  const { enum: _, ...rest } = healed;
+  return fitting.length === 0 ? rest : { ...rest, enum: fitting };
+}
+
+function healedValue(value: Json, key: string, depth: number): Json {
+  if (VALUES.has(key)) return value;
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[];
+    const healed = items.map((item) => (isJsonObject(item) ? healedSchema(item, depth + 1) : item));
+    return healed.some((item, place) => item !== items[place]) ? healed : items;
+  }
+  return isJsonObject(value) ? healedSchema(value, depth + 1) : value;
+}
+
+function mapped(object: JsonObject, change: (value: Json, key: string) => Json): JsonObject {
+  const entries = Object.entries(object).map(([key, value]) => [key, change(value, key)] as const);
+  return entries.some(([key, value]) => value !== object[key]) ? Object.fromEntries(entries) : object;
+}
+
+function mayHaveType(value: Json, type: string): boolean {
+  if (value === null) return type === "null";
+  if (Array.isArray(value)) return type === "array";
+  return typeof value === (type === "integer" ? "number" : type);
+}
