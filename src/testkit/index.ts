@@ -9,7 +9,20 @@ export {
   toolCallStream,
   toolDef,
 } from "./builders.js";
+export {
+  commandPortClaims,
+  type CommandPortCapability,
+  type CommandPortClaim,
+  type CommandPortFixture,
+  type SampleInvocation,
+} from "./claims/command-port.js";
 export * from "./claims/index.js";
+export {
+  lifecycleClaims,
+  type LifecycleCapability,
+  type LifecycleClaim,
+  type LifecycleFixture,
+} from "./claims/lifecycle.js";
 export {
   modelPortClaims,
   type ModelPortCapability,
@@ -19,6 +32,13 @@ export {
   type SampleRequest,
 } from "./claims/model-port.js";
 export { HOSTILE_TEXTS, observerClaims, type ObserverFixture } from "./claims/observer.js";
+export {
+  type HookMoment,
+  pipelineHookClaims,
+  type PipelineHookCapability,
+  type PipelineHookClaim,
+  type PipelineHookFixture,
+} from "./claims/pipeline-hook.js";
 export {
   type SampleCall,
   toolProviderClaims,
@@ -44,6 +64,8 @@ export { ScriptExhausted } from "./fakes/script-exhausted.js";
 export { toolOutcome, type ToolStep } from "./fakes/tool-outcome.js";
 export { TEST_START, type TestRuntime, testRuntime } from "./runtime.js";
 export { type SampleOptions, sampleEvents, unknownEvent } from "./sample-events.js";
+export { sampleStages, unknownStage } from "./sample-stages.js";
+export { testStageContext } from "./stage-context.js";
 export { testAgent, type TestAgent, type TestAgentOptions } from "./test-agent.js";
 export { testToolContext } from "./tool-context.js";
 export {

@@ -9,6 +9,7 @@ import { soFar } from "../../src/testkit/claims/model-fixture.js";
 import { modelPortClaims, type ModelPortFixture, type ModelSamples } from "../../src/testkit/claims/model-port.js";
 import { modelStep, type ModelStep } from "../../src/testkit/fakes/model-step.js";
 import { ScriptedModel } from "../../src/testkit/fakes/scripted-model.js";
+import { proveClaims } from "./prove-claims.js";
 
 const samples = {
   text: { text: "héllo 🧭 there" },
@@ -202,20 +203,7 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
     }),
 };
 
-test.each(modelPortClaims.map((claim) => claim.id))(
-  "a model that breaks %s fails that claim and no other",
-  async (id) => {
-    const make = broken[id];
-    if (make === undefined) throw new Error(`no broken model for ${id}`);
-    const report = await checkClaims({ claims: modelPortClaims, make });
-    expect(report.results.filter(({ outcome }) => outcome === "failed").map((result) => result.id)).toEqual([id]);
-  },
-);
-
-test("the unbroken model behind them passes every claim", async () => {
-  const report = await checkClaims({ claims: modelPortClaims, make: () => wrapped((base) => base) });
-  expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
-});
+proveClaims("modelPortClaims", { claims: modelPortClaims, sound: () => wrapped((base) => base), broken });
 
 test("an aborted call that resolves settles, but breaks the claim all the same", async () => {
   const make = (): ModelPortFixture =>

@@ -8,6 +8,7 @@ import { checkClaims, runClaims } from "../../src/testkit/claims/index.js";
 import { toolProviderClaims, type ToolProviderFixture } from "../../src/testkit/claims/tool-provider.js";
 import { RecordingToolProvider } from "../../src/testkit/fakes/recording-tool-provider.js";
 import { toolOutcome } from "../../src/testkit/fakes/tool-outcome.js";
+import { proveClaims } from "./prove-claims.js";
 
 const samples = {
   call: { name: "weather", arguments: { city: "Bern", days: [1, 2] } },
@@ -159,19 +160,11 @@ function dateIn(): JsonObject {
   return holder as JsonObject;
 }
 
-test.each(toolProviderClaims.map((claim) => claim.id))(
-  "a provider that breaks %s fails that claim and no other",
-  async (id) => {
-    const make = broken[id];
-    if (make === undefined) throw new Error(`no broken provider for ${id}`);
-    const report = await checkClaims({ claims: toolProviderClaims, make: () => make()() });
-    expect(report.results.filter(({ outcome }) => outcome === "failed").map((result) => result.id)).toEqual([id]);
-  },
-);
-
-test("the unbroken provider behind them passes every claim", async () => {
-  const report = await checkClaims({ claims: toolProviderClaims, make: () => working(() => ({}))() });
-  expect(report.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+const makers = Object.entries(broken).map(([id, make]) => [id, () => make()()] as const);
+proveClaims("toolProviderClaims", {
+  claims: toolProviderClaims,
+  sound: working(() => ({})),
+  broken: Object.fromEntries(makers),
 });
 
 test("a fixture that cannot show a capability must declare it missing", async () => {
