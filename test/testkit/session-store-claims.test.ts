@@ -16,10 +16,17 @@ function fixtureOf(broken: Break): SessionStoreFixture {
       if (damaged.has(id)) throw new SessionError("corrupt", "damaged");
       return memory.load(id, known);
     },
-    save: (id, session, options) => memory.save(id, session, options),
+    save: async (id, session, options) => {
+      const revision = await memory.save(id, session, options);
+      damaged.delete(id);
+      return revision;
+    },
     append: (id, delta) => memory.append(id, delta),
     list: (query) => memory.list(query),
-    delete: (id) => memory.delete(id),
+    delete: async (id) => {
+      await memory.delete(id);
+      damaged.delete(id);
+    },
   };
   const store = { ...inner, ...broken(inner) };
   return { store, damage: (id) => void damaged.add(id), reopen: () => store, ...store };
@@ -36,6 +43,31 @@ function texts<T extends object>(value: T, change: (text: string) => string): T 
   return walk(value) as T;
 }
 
+/** What a column of a fixed width keeps of the first text of a message. */
+function cutTexts(messages: Session["messages"]): Session["messages"] {
+  return messages.map((message) => {
+    const part = "content" in message && message.content[0];
+    if (!part || part.type !== "text" || part.text.length < 65_536) return message;
+    return { ...message, content: [{ ...part, text: part.text.slice(0, 65_535) }] } as typeof message;
+  });
+}
+
+/** Without what is nested deeper. */
+function cutBelow(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return null;
+  if (Array.isArray(value)) return value.map((item) => cutBelow(item, depth - 1));
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutBelow(field, depth - 1)]));
+}
+
+/** The same JSON with its keys in another order. */
+function sorted<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted) as T;
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([key, field]) => [key, sorted(field)])) as T;
+}
+
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const empty: Session = { messages: [], metadata: {}, revision: 0 };
 let unique = 0;
@@ -50,63 +82,143 @@ const broken: Readonly<Record<string, Break>> = {
     }),
   }),
   "save-round-trip": ({ save }) => ({
-    save: (id, { messages, metadata, revision }, options) => save(id, { messages, metadata, revision }, options),
+    save: (id, session, options) => save(id, Object.assign({}, session, { v2: undefined }), options),
   }),
   "append-round-trip": ({ append }) => ({
     append: (id, delta) => append(id, { ...delta, messages: delta.messages.map((m) => ({ ...m, tags: undefined })) }),
   }),
   "hostile-text": ({ append }) => ({
-    append: (id, delta) =>
-      append(
-        id,
-        texts(delta, (text) => text.replaceAll("\0", "").toWellFormed()),
-      ),
+    append: (id, { metadata, ...delta }) =>
+      append(id, {
+        ...delta,
+        ...(metadata && { metadata: texts(metadata, (text) => text.replaceAll("\0", "").toWellFormed()) }),
+      }),
   }),
-  "large-text": ({ load }) => ({ load: async (id) => texts(await load(id), (text) => text.slice(0, 65_535)) }),
-  "input-isolation": ({ load, save }) => {
-    const kept = new Map<string, Session>();
+  "large-text": ({ save }) => ({
+    save: (id, session, options) => save(id, { ...session, messages: cutTexts(session.messages) }, options),
+  }),
+  "large-append": ({ append }) => ({
+    append: (id, delta) => append(id, { ...delta, messages: cutTexts(delta.messages) }),
+  }),
+  "many-messages": ({ load }) => ({
+    load: async (id, known) => {
+      const session = await load(id, known);
+      return { ...session, messages: session.messages.slice(0, 1_000) };
+    },
+  }),
+  "deep-and-wide": ({ append }) => ({
+    append: (id, delta) =>
+      append(id, {
+        ...delta,
+        ...(delta.metadata && { metadata: cutBelow(delta.metadata, 32) as Session["metadata"] }),
+      }),
+  }),
+  "body-text": ({ load }) => ({ load: async (id, known) => sorted(await load(id, known)) }),
+  "frozen-input": ({ append }) => ({
+    append: async (id, delta) => append(id, Object.assign(delta, { baseRevision: delta.baseRevision })),
+  }),
+  "input-isolation": ({ load, save, append }) => {
+    const kept = new Map<string, { readonly revision: number; readonly metadata: Session["metadata"] }>();
     return {
-      save: async (id, session, options) => save(id, session, options).finally(() => kept.set(id, session)),
-      load: async (id) => kept.get(id) ?? load(id),
+      save: async (id, session, options) => {
+        const revision = await save(id, session, options);
+        kept.set(id, { revision, metadata: session.metadata });
+        return revision;
+      },
+      append: (id, delta) => append(id, delta).finally(() => kept.delete(id)),
+      load: async (id, known) => {
+        const session = await load(id, known);
+        const given = kept.get(id);
+        return given?.revision === session.revision ? { ...session, metadata: plain(given.metadata) } : session;
+      },
     };
   },
   "output-isolation": ({ load }) => {
-    const cache = new Map<string, LoadedSession>();
-    return { load: async (id) => cache.get(id) ?? cache.set(id, plain(await load(id))).get(id) ?? empty };
+    const cache = new Map<string, LoadedSession["messages"]>();
+    return {
+      load: async (id, known) => {
+        const session = await load(id, known);
+        if (known !== undefined) return session;
+        const key = `${session.revision} ${id}`;
+        const messages = cache.get(key) ?? plain(session.messages);
+        cache.set(key, messages);
+        return { ...session, messages };
+      },
+    };
   },
-  "refused-bodies": ({ save }) => ({ save: async (id, session, options) => save(id, plain(session), options) }),
-  "save-conflict": ({ save }) => ({ save: (id, session) => save(id, session, { replace: true }) }),
-  "save-replace": ({ save }) => ({ save: (id, session) => save(id, session) }),
+  "refused-bodies": ({ save }) => ({
+    save: async (id, session, options) => save(id, { ...session, messages: plain(session.messages) }, options),
+  }),
+  "refused-parts": ({ append }) => ({
+    append: (id, delta) => append(id, { ...delta, ...(delta.metadata && { metadata: plain(delta.metadata) }) }),
+  }),
+  "error-text": ({ append }) => ({
+    append: (id, delta) =>
+      append(id, delta).catch((error: SessionError) => {
+        throw new SessionError(error.kind, `could not write ${JSON.stringify(delta.metadata)}`);
+      }),
+  }),
+  "save-conflict": ({ load, save }) => ({
+    save: async (id, session, options) => {
+      const ahead = await load(id).then(
+        ({ revision }) => session.revision > revision,
+        () => false,
+      );
+      return save(id, session, ahead ? { replace: true } : options);
+    },
+  }),
+  "save-replace": ({ save }) => ({
+    save: async (id, session, options) => {
+      const revision = await save(id, session, options);
+      return options?.replace === true ? session.revision + 1 : revision;
+    },
+  }),
   "save-part": ({ save }) => ({
     save: (id, session, options) => save(id, { ...session, from: undefined } as Session, options),
   }),
   "append-conflict": ({ append, load }) => ({
     append: async (id, delta) => {
       const { revision } = await load(id);
-      return append(id, delta.baseRevision === undefined ? delta : { ...delta, baseRevision: revision });
+      return append(id, (delta.baseRevision ?? 0) > revision ? { ...delta, baseRevision: revision } : delta);
     },
   }),
   "append-revision": ({ append }) => ({
-    append: (id, delta) => append(id, delta.messages.length > 0 ? delta : { ...delta, baseRevision: undefined }),
+    append: (id, delta) => {
+      const nothing = delta.messages.length === 0 && delta.metadata === undefined && delta.compaction === undefined;
+      return append(id, nothing ? { ...delta, baseRevision: undefined } : delta);
+    },
   }),
-  "append-once": ({ append }) => {
-    const last = new Map<string, string>();
+  "append-once": ({ append, save }) => {
+    let saves = 0;
     return {
-      append: (id, delta) => {
-        const repeated = last.get(id) === delta.operationId;
-        last.set(id, delta.operationId);
-        return append(id, repeated ? delta : renamed(delta));
-      },
+      save: (id, session, options) => save(id, session, options).finally(() => saves++),
+      append: (id, delta) => append(id, { ...delta, operationId: `${saves} ${delta.operationId}` }),
     };
   },
+  "append-reused": ({ append }) => ({
+    append: (id, delta) => append(id, { ...delta, operationId: `${delta.messages.length} ${delta.operationId}` }),
+  }),
+  "operation-ids": ({ append }) => ({
+    append: (id, delta) => append(id, { ...delta, operationId: delta.operationId.slice(0, 255) }),
+  }),
   "patch-once": ({ append }) => ({
-    append: (id, delta) => append(id, delta.baseRevision === undefined ? renamed(delta) : delta),
+    append: (id, delta) =>
+      append(id, delta.baseRevision === undefined && delta.metadata !== undefined ? renamed(delta) : delta),
   }),
   "patch-revision": ({ append, load }) => ({
-    append: async (id, delta) =>
-      append(id, { ...delta, baseRevision: delta.baseRevision ?? (await load(id)).revision }),
+    append: async (id, delta) => {
+      const several = Object.keys(delta.metadata ?? {}).length > 1;
+      const { revision } = await load(id);
+      return append(id, several ? { ...delta, baseRevision: delta.baseRevision ?? revision } : delta);
+    },
   }),
-  "patch-unset": ({ append }) => ({ append: (id, delta) => append(id, { ...delta, unset: undefined }) }),
+  "patch-unset": ({ append, load }) => ({
+    append: async (id, delta) => {
+      const { metadata } = await load(id);
+      if (delta.unset?.every((key) => Object.hasOwn(metadata, key)) ?? true) return append(id, delta);
+      throw new SessionError("save", "there is no such key");
+    },
+  }),
   "patch-only": ({ append, load }) => ({
     append: async (id, delta) => {
       const { revision } = await load(id);
@@ -123,60 +235,161 @@ const broken: Readonly<Record<string, Break>> = {
     },
   }),
   known: ({ load }) => ({
-    load: async (id, known) => {
-      const whole = await load(id);
-      const from = known === undefined ? 0 : Math.min(known, whole.messages.length);
-      return { ...whole, messages: whole.messages.slice(from), from };
-    },
+    // Of a long history it kept fifty marks, and takes an older one for the first of these.
+    load: async (id, known) => load(id, known && Math.max(known, (await load(id)).revision - 50)),
   }),
+  "known-patch": ({ load }) => {
+    const seen = new Map<string, Session["metadata"]>();
+    return {
+      load: async (id, known) => {
+        const session = await load(id, known);
+        const key = `${session.revision} ${id}`;
+        if (known !== session.revision || !seen.has(key)) seen.set(key, session.metadata);
+        return { ...session, metadata: seen.get(key) ?? {} };
+      },
+    };
+  },
   "save-writers": ({ load, save }) => ({
     save: async (id, session, options) => {
-      const stored = await load(id);
-      return save(id, session, stored.revision === session.revision ? { replace: true } : options);
+      const current = await load(id).then(
+        ({ revision }) => session.revision === revision,
+        () => false,
+      );
+      return save(id, session, current ? { replace: true } : options);
     },
   }),
-  "append-writers": ({ append, load, save }) => ({
+  "append-writers": ({ append, load }) => ({
     append: async (id, delta) => {
-      const stored = await load(id);
-      if (stored.revision !== delta.baseRevision) return append(id, delta);
-      return save(id, { ...stored, messages: [...stored.messages, ...delta.messages] }, { replace: true });
+      if ((await load(id)).revision !== delta.baseRevision) return append(id, delta);
+      // Compared already, it thinks.
+      return append(id, delta).catch(async (error: SessionError) => {
+        if (error.kind !== "conflict") throw error;
+        return (await load(id)).revision;
+      });
     },
   }),
-  ids: ({ load, save }) => ({
-    load: (id, known) => load(id.replaceAll("..", ""), known),
-    save: (id, session, options) => save(id.replaceAll("..", ""), session, options),
+  "append-at-once": ({ append }) => {
+    const underWay = new Set<string>();
+    return {
+      append: async (id, delta) => {
+        const key = `${delta.operationId} ${id}`;
+        if (underWay.has(key)) throw new SessionError("conflict", "this operation is under way");
+        underWay.add(key);
+        await Promise.resolve();
+        return append(id, delta).finally(() => underWay.delete(key));
+      },
+    };
+  },
+  "load-moment": ({ load }) => ({
+    load: async (id, known) => {
+      const { metadata } = await load(id, known);
+      return { ...(await load(id, known)), metadata };
+    },
   }),
-  list: ({ list }) => ({ list: async (query) => ({ items: (await list(query)).items }) }),
+  list: ({ list }) => ({
+    list: async (query) => {
+      const { items, ...rest } = await list(query);
+      return { items: items.map((item) => ({ ...item, count: Math.min(item.count, 3) })), ...rest };
+    },
+  }),
+  "list-order": ({ list, append }) => {
+    const writes: string[] = [];
+    return {
+      append: async (id, delta) => append(id, delta).finally(() => writes.push(id)),
+      list: async (query) => {
+        if (query?.limit !== 1 || query.metadata !== undefined || writes.length === 0) return list(query);
+        return { items: (await list({ limit: 100 })).items.toSorted((a, b) => (a.id < b.id ? 1 : -1)) };
+      },
+    };
+  },
+  "list-patched": ({ list }) => ({
+    list: async (query) => {
+      const { items, ...rest } = await list(query);
+      return { items: items.filter(({ revision }) => revision > 0), ...rest };
+    },
+  }),
   "list-filter": ({ list }) => ({
     list: async ({ metadata, ...query } = {}) => {
-      const { items } = await list({ ...query, limit: 100 });
-      const wanted = Object.entries(metadata ?? {});
+      if (metadata === undefined) return list(query);
+      const { items } = await list({ limit: 100 });
+      const wanted = Object.entries(metadata);
       return {
         items: items.filter((item) => wanted.every(([key, value]) => String(item.metadata[key]) === String(value))),
       };
     },
   }),
+  "list-writes": ({ list }) => ({
+    list: async ({ cursor = "0", limit = 100, metadata } = {}) => {
+      const { items } = await list({ metadata, limit: 1_000 });
+      if (!/^\d+$/.test(cursor)) throw new SessionError("load", "no such cursor");
+      if (!Number.isSafeInteger(limit) || limit < 1) throw new SessionError("load", "no such limit");
+      const end = Number(cursor) + limit;
+      return { items: items.slice(Number(cursor), end), ...(end < items.length && { cursor: String(end) }) };
+    },
+  }),
   "list-request": ({ list }) => ({ list: async (query) => list(query).catch(() => ({ items: [] })) }),
-  delete: () => ({ delete: async () => undefined }),
-  "delete-revision": () => {
-    let memory = new MemorySessionStore();
+  delete: ({ load, delete: remove }) => ({
+    delete: async (id) => {
+      const there = await load(id).then(
+        ({ revision }) => revision > 0,
+        () => true,
+      );
+      if (!there) throw new SessionError("save", "there is no such session");
+      return remove(id);
+    },
+  }),
+  "delete-revision": ({ load, save, append, list, delete: remove }) => {
+    const names = new Map<string, string>();
+    const ids = new Map<string, string>();
+    const own = (id: string): string => names.get(id) ?? id;
     return {
-      load: (id, known) => memory.load(id, known),
-      save: (id, session, options) => memory.save(id, session, options),
-      append: (id, delta) => memory.append(id, delta),
-      list: (query) => memory.list(query),
+      load: (id, known) => load(own(id), known),
+      save: (id, session, options) => save(own(id), session, options),
+      append: (id, delta) => append(own(id), delta),
+      list: async (query) => {
+        const { items, ...rest } = await list(query);
+        return { items: items.map((item) => ({ ...item, id: ids.get(item.id) ?? item.id })), ...rest };
+      },
       delete: async (id) => {
-        const kept = memory;
-        memory = new MemorySessionStore();
-        for (const { id: other } of (await kept.list()).items) {
-          if (other !== id) await memory.save(other, await kept.load(other), { replace: true });
-        }
+        await remove(own(id));
+        const name = `${id} made anew ${unique++}`;
+        names.set(id, name);
+        ids.set(name, id);
       },
     };
   },
+  "delete-operations": ({ append }) => {
+    const applied = new Map<string, number>();
+    return {
+      append: async (id, delta) => {
+        const key = `${delta.operationId} ${id}`;
+        const revision = applied.get(key) ?? (await append(id, delta));
+        applied.set(key, revision);
+        return revision;
+      },
+    };
+  },
+  ids: ({ load, save }) => ({
+    load: (id, known) => load(id.replaceAll("..", ""), known),
+    save: (id, session, options) => save(id.replaceAll("..", ""), session, options),
+  }),
+  "huge-ids": ({ load, save, list }) => ({
+    load: (id, known) => load(id.slice(0, 5_000), known),
+    save: (id, session, options) => save(id.slice(0, 5_000), session, options),
+    list,
+  }),
   damage: ({ load }) => ({ load: (id, known) => load(id, known).catch(() => empty) }),
+  "damage-healed": ({ save, load }) => ({
+    save: async (id, session, options) => {
+      await load(id);
+      return save(id, session, options);
+    },
+  }),
   reopen: () => ({ reopen: () => new MemorySessionStore() }),
 };
+
+/** Claims about size, which stores that are broken elsewhere are not asked. */
+const SLOW: ReadonlySet<string> = new Set(["large-text", "large-append"]);
 
 describe("sessionStoreClaims", () => {
   test("hold for the sound store that the broken ones are made of", async () => {
@@ -188,11 +401,10 @@ describe("sessionStoreClaims", () => {
     expect(Object.keys(broken)).toEqual(sessionStoreClaims.map(({ id }) => id));
   });
 
-  test.each(sessionStoreClaims.map((claim) => [claim.id, claim] as const))(
-    "%s fails where it is broken",
-    async (id, claim) => {
-      const { results } = await checkClaims({ claims: [claim], make: () => fixtureOf(broken[id] ?? (() => ({}))) });
-      expect(results).toMatchObject([{ id, outcome: "failed" }]);
-    },
-  );
+  test.each(sessionStoreClaims.map(({ id }) => id))("%s alone fails where it is broken", async (id) => {
+    const make = (): SessionStoreFixture => fixtureOf(broken[id] ?? (() => ({})));
+    const claims = sessionStoreClaims.filter((claim) => claim.id === id || !SLOW.has(claim.id));
+    const { results } = await checkClaims({ claims, make });
+    expect(results.filter(({ outcome }) => outcome === "failed").map((result) => result.id)).toEqual([id]);
+  });
 });

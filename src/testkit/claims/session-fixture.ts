@@ -1,4 +1,4 @@
-import type { Revision, SessionDelta } from "../../domain/session.js";
+import type { Revision, SessionDelta, SessionInfo, SessionQuery } from "../../domain/session.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { SessionStore } from "../../ports/session-store.js";
 import { type Claim, type Fixture } from "./claim.js";
@@ -31,4 +31,18 @@ export function listOf(store: SessionStore): NonNullable<SessionStore["list"]> {
   const { list } = store;
   expectThat(list !== undefined, "the store has no list and does not declare it missing");
   return (query) => list.call(store, query);
+}
+
+/** All pages of a list as one; fails where they do not end or are too long. */
+export async function listAll(store: SessionStore, query: SessionQuery): Promise<SessionInfo[]> {
+  const list = listOf(store);
+  const items: SessionInfo[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await list({ ...query, cursor });
+    expectThat(page.items.length <= (query.limit ?? Number.POSITIVE_INFINITY), "a page is longer than its limit");
+    items.push(...page.items);
+    if (page.cursor === undefined) return items;
+    expectThat(page.items.length > 0 && items.length < 1_000, "the pages of a list do not end");
+    cursor = page.cursor;
+  }
 }

@@ -1,6 +1,6 @@
-import type { AgentMessage, Message, UserMessage } from "../../domain/message.js";
+import type { AgentMessage, Message, ToolMessage, UserMessage } from "../../domain/message.js";
 import type { Json, JsonObject } from "../../domain/json.js";
-import type { SessionDelta } from "../../domain/session.js";
+import type { Session, SessionDelta } from "../../domain/session.js";
 
 /** Text that stores have been known to lose: NUL, half an emoji, line separators, the byte order mark. */
 export const HOSTILE_TEXT = "k\u0000v x\ud800y \udc00 \u{1f600} \u2028\u2029 \ufeff \"\\' \r\n";
@@ -22,6 +22,8 @@ export function valueTypes(): JsonObject {
     obj: {},
     big: 9007199254740991,
     f: 1.5e-7,
+    tiny: 5e-324,
+    huge: 1.7976931348623157e308,
     "": "empty key",
   };
 }
@@ -29,6 +31,16 @@ export function valueTypes(): JsonObject {
 /** A small user message. */
 export function note(id: string, text = id): UserMessage {
   return { role: "user", id, at: 1, content: [{ type: "text", text }] };
+}
+
+/** A small result of a tool. */
+export function toolResult(id: string): ToolMessage {
+  return { role: "tool", id, at: 1, toolCallId: "c", toolName: "t", content: [], isError: false, outcome: "completed" };
+}
+
+/** A session of small messages at this revision. */
+export function sessionOf(revision: number, ...ids: readonly string[]): Session {
+  return { messages: ids.map((id) => note(id)), metadata: {}, revision };
 }
 
 /** An append of `messages`, compared with `baseRevision` where it is given. */

@@ -1,15 +1,15 @@
 import { SessionError } from "../../domain/errors.js";
-import type { SessionInfo, SessionQuery } from "../../domain/session.js";
 import type { SessionStore } from "../../ports/session-store.js";
-import { expectEqual, expectRejection, expectThat } from "./expectations.js";
 import { sessionBodyClaims } from "./session-body-claims.js";
-import { appendTo, listOf, type SessionStoreClaim } from "./session-fixture.js";
+import { sessionDeleteClaims } from "./session-delete-claims.js";
+import { expectEqual, expectRejection, expectThat } from "./expectations.js";
+import { listAll, type SessionStoreClaim } from "./session-fixture.js";
+import { sessionKnownClaims } from "./session-known-claims.js";
+import { sessionListClaims } from "./session-list-claims.js";
+import { sessionRaceClaims } from "./session-race-claims.js";
+import { sessionRefusalClaims } from "./session-refusal-claims.js";
 import { deltaOf, note } from "./session-samples.js";
 import { sessionWriteClaims } from "./session-write-claims.js";
-
-const WRITERS = 50;
-/** Each conflict of one writer is the success of another, so fair stores need far fewer. */
-const ATTEMPTS = 1_000;
 
 /** Ids that have been taken for paths, patterns, names of devices or the end of a text. */
 const IDS = [
@@ -32,35 +32,6 @@ const IDS = [
 
 const sessionPlaceClaims: readonly SessionStoreClaim[] = [
   {
-    id: "save-writers",
-    title: "fifty writers that save at once and retry on conflict lose nothing",
-    async check({ store }) {
-      await Promise.all(
-        writers(async (id) => {
-          const session = await store.load("s");
-          await store.save("s", { ...session, messages: [...session.messages, note(id)] });
-        }),
-      );
-      await expectAllWriters(store);
-    },
-  },
-  {
-    id: "append-writers",
-    title: "fifty writers that append at once and retry on conflict lose nothing",
-    needs: "append",
-    async check({ store }) {
-      const append = appendTo(store);
-      await Promise.all(
-        writers(async (id) => {
-          const { revision } = await store.load("s");
-          await append("s", deltaOf(id, revision, [note(id)]));
-        }),
-      );
-      await expectAllWriters(store);
-      expectEqual((await store.load("s")).revision, WRITERS, "revision");
-    },
-  },
-  {
     id: "ids",
     title: "every id keeps a session of its own, whatever it looks like",
     async check({ store }) {
@@ -74,110 +45,22 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
     },
   },
   {
-    id: "list",
-    title: "a list shows every session once over all its pages, latest write first, with revision, count and metadata",
-    needs: "list",
+    id: "huge-ids",
+    title: "ids of any length are kept apart to their last character, or refused with a SessionError without effect",
     async check({ store }) {
-      for (const n of [1, 2, 3, 4, 5]) {
-        const messages = Array.from({ length: n }, (_, i) => note(`m${i}`));
-        await store.save(`s${n}`, { messages, metadata: { n }, revision: 0 });
+      const kept: string[] = [];
+      for (const length of [1_000, 10_000, 100_000]) {
+        const stem = Array.from({ length }, (_, n) => ((n * n * 7) % 36).toString(36)).join("");
+        for (const id of [`${stem}a`, `${stem}b`]) if (await saved(store, id)) kept.push(id);
       }
-      const { revision } = await store.load("s1");
-      const shown = await listAll(store, { limit: 2 });
-      expectEqual(
-        [...shown].sort((a, b) => a.count - b.count).map(({ updatedAt: _, ...info }) => info),
-        [1, 2, 3, 4, 5].map((n) => ({ id: `s${n}`, revision, count: n, metadata: { n } })),
-        "sessions",
+      for (const id of kept) expectEqual((await store.load(id)).messages, [note(id.slice(-9))], "load");
+      if (store.list === undefined) return;
+      const listed = (await listAll(store, {})).map(({ id }) => id);
+      expectThat(new Set(listed).size === listed.length && listed.length === kept.length, "the list shows other ids");
+      expectThat(
+        kept.every((id) => listed.includes(id)),
+        "the list shows other ids",
       );
-      const times = shown.map(({ updatedAt }) => updatedAt);
-      expectEqual(
-        times,
-        times.toSorted((a, b) => b - a),
-        "the times of a list",
-      );
-      expectEqual(await listAll(store, {}), shown, "one page and many pages");
-    },
-  },
-  {
-    id: "list-filter",
-    title: "a list with metadata shows the sessions whose keys equal it, in type and depth, page by page",
-    needs: "list",
-    async check({ store }) {
-      const metadata = [
-        { k: 5, o: { a: 1, b: [2] } },
-        { k: "5" },
-        { k: 5 },
-        {},
-        { k: null },
-        { k: 5, o: { b: [2], a: 1 } },
-      ];
-      for (const [n, value] of metadata.entries()) {
-        await store.save(`s${n}`, { messages: [], metadata: value, revision: 0 });
-      }
-      const shown = async (filter: SessionQuery["metadata"]): Promise<string[]> =>
-        (await listAll(store, { metadata: filter, limit: 1 })).map(({ id }) => id).sort();
-      expectEqual(await shown({ k: 5 }), ["s0", "s2", "s5"], "k = 5");
-      expectEqual(await shown({ k: null }), ["s4"], "k = null");
-      expectEqual(await shown({ o: { b: [2], a: 1 }, k: 5 }), ["s0", "s5"], "two keys");
-      expectEqual(await shown({ ["__proto__"]: {} }), [], "a key nobody set");
-    },
-  },
-  {
-    id: "list-request",
-    title: "a limit below one and a cursor no page gave are a SessionError",
-    needs: "list",
-    async check({ store }) {
-      const list = listOf(store);
-      for (const query of [{ limit: 0 }, { limit: -1 }, { limit: 1.5 }, { cursor: "'; drop" }]) {
-        await expectRejection(() => list(query), SessionError, ["load"], `list ${JSON.stringify(query)}`);
-      }
-    },
-  },
-  {
-    id: "delete",
-    title: "a deleted session is an unknown one, the others stay, and deleting it again is no error",
-    needs: "delete",
-    async check({ store }) {
-      for (const id of ["a", "b"]) await store.save(id, { messages: [note(id)], metadata: { id }, revision: 0 });
-      const { revision } = await store.load("b");
-      for (const id of ["a", "a", "never"]) await store.delete?.(id);
-      expectThat(store.delete !== undefined, "the store has no delete and does not declare it missing");
-      expectEqual(await store.load("a"), { messages: [], metadata: {}, revision: 0 }, "load");
-      expectEqual(
-        await store.load("b"),
-        { messages: [note("b")], metadata: { id: "b" }, revision },
-        "load of the other",
-      );
-      if (store.list !== undefined)
-        expectEqual(
-          (await listAll(store, {})).map(({ id }) => id),
-          ["b"],
-          "list",
-        );
-      if (store.append !== undefined)
-        expectThat((await store.append("a", deltaOf("o", 0, [note("new")]))) > 0, "a write to it has no revision");
-    },
-  },
-  {
-    id: "delete-revision",
-    title: "a revision is never used twice for an id: a session made anew after a delete is past all of the old one",
-    needs: "delete",
-    async check({ store }) {
-      const empty = { messages: [], metadata: {} };
-      let last = 0;
-      for (const round of ["a", "b", "c"]) {
-        const first = await store.save("s", { ...empty, messages: [note(round)], revision: 0 });
-        expectThat(first > last, `revision ${first} of a new session was used by a deleted one`);
-        last = await store.save("s", { ...empty, messages: [note(round), note("more")], revision: first });
-        const known = await store.load("s", first);
-        expectEqual(known.messages.at(-1), note("more"), "what follows a known revision");
-        expectThat(store.delete !== undefined, "the store has no delete and does not declare it missing");
-        await store.delete("s");
-        expectEqual(await store.load("s", last), { ...empty, revision: 0 }, "load of what was deleted");
-      }
-      await store.save("s", { ...empty, messages: [note("new")], revision: 0 });
-      const { from = 0, messages } = await store.load("s", last);
-      expectEqual([from, messages], [0, [note("new")]], "load with a revision of the deleted session");
     },
   },
   {
@@ -200,6 +83,27 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
           (await listAll(store, {})).some(({ id }) => id === "s"),
           "the list hides it",
         );
+    },
+  },
+  {
+    id: "damage-healed",
+    title: "a save with replace, and a delete, make the id of a damaged session usable again",
+    needs: "damage",
+    async check({ store, damage }) {
+      const session = { messages: [note("a"), note("b")], metadata: {}, revision: 0 };
+      const first = await store.save("s", session);
+      await damage?.("s");
+      const second = await store.save(
+        "s",
+        { ...session, metadata: { healed: true }, revision: first },
+        { replace: true },
+      );
+      expectThat(second > first, "the revision must grow");
+      expectEqual(await store.load("s"), { ...session, metadata: { healed: true }, revision: second }, "load");
+      if (store.delete === undefined) return;
+      await damage?.("s");
+      await store.delete("s");
+      expectEqual(await store.load("s"), { messages: [], metadata: {}, revision: 0 }, "load after a delete");
     },
   },
   {
@@ -228,45 +132,21 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
 /** What every `SessionStore` does. The fixture's store is empty; nobody else may use it meanwhile. */
 export const sessionStoreClaims: readonly SessionStoreClaim[] = [
   ...sessionBodyClaims,
+  ...sessionRefusalClaims,
   ...sessionWriteClaims,
+  ...sessionKnownClaims,
+  ...sessionRaceClaims,
+  ...sessionListClaims,
+  ...sessionDeleteClaims,
   ...sessionPlaceClaims,
 ];
 
-function writers(write: (id: string) => Promise<void>): Promise<void>[] {
-  return Array.from({ length: WRITERS }, async (_, n) => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      try {
-        await write(`w${n}`);
-        return;
-      } catch (error) {
-        if (!(error instanceof SessionError && error.kind === "conflict")) throw error;
-      }
-    }
-    expectThat(false, "a writer meets conflicts without end");
-  });
-}
-
-async function expectAllWriters(store: SessionStore): Promise<void> {
-  const { messages } = await store.load("s");
-  const expected = Array.from({ length: WRITERS }, (_, n) => note(`w${n}`));
-  const byId = new Map(messages.map((message) => [message.id, message]));
-  expectEqual(messages.length, WRITERS, "messages of all writers");
-  expectEqual(
-    expected.map(({ id }) => byId.get(id)),
-    expected,
-    "messages of all writers",
-  );
-}
-
-async function listAll(store: SessionStore, query: SessionQuery): Promise<SessionInfo[]> {
-  const list = listOf(store);
-  const items: SessionInfo[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await list({ ...query, cursor });
-    expectThat(page.items.length <= (query.limit ?? Number.POSITIVE_INFINITY), "a page is longer than its limit");
-    items.push(...page.items);
-    if (page.cursor === undefined) return items;
-    expectThat(page.items.length > 0 && items.length < 1_000, "the pages of a list do not end");
-    cursor = page.cursor;
+async function saved(store: SessionStore, id: string): Promise<boolean> {
+  try {
+    await store.save(id, { messages: [note(id.slice(-9))], metadata: {}, revision: 0 });
+    return true;
+  } catch (error) {
+    if (error instanceof SessionError) return false;
+    throw error;
   }
 }
