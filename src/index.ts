@@ -58,7 +58,8 @@ export * from "./domain/stage.js";
 export { type PartialResponse, StreamAccumulator } from "./domain/stream.js";
 export type * from "./domain/stream-chunk.js";
 export * from "./domain/tool.js";
-export { orderResults, type TranscriptViolation, transcriptLaw } from "./domain/transcript.js";
+export { orderResults } from "./domain/transcript.js";
+export { type TranscriptViolation, transcriptLaw } from "./domain/transcript-law.js";
 export {
   begin,
   type Endings,

@@ -5,62 +5,13 @@ import {
   type AssistantPart,
   isMessage,
   type ToolMessage,
-  toolCallsOf,
   toolErrorMessage,
 } from "./message.js";
+import { type Group, needsPairing, pair } from "./pairing.js";
 import type { ToolCall } from "./tool.js";
-
-/** A place where a history breaks the law of transcripts. `index` counts in the list that was checked. */
-export type TranscriptViolation = {
-  readonly kind: "missing-result" | "orphan-result" | "not-adjacent" | "out-of-order";
-  readonly index: number;
-  readonly callId: string;
-};
 
 /** A call nobody has answered, and where it stands in its reply. */
 export type OpenCall = { readonly message: AssistantMessage; readonly order: number; readonly call: ToolCall };
-
-type Group = {
-  readonly message: AssistantMessage;
-  readonly calls: readonly ToolCall[];
-  readonly results: (ToolMessage | undefined)[];
-};
-type Pairing = { readonly groups: Map<number, Group>; readonly owned: Set<number> };
-
-/** Pairs by assistant message: a result belongs to the nearest earlier unanswered call of its id. */
-function pair(messages: readonly AgentMessage[]): Pairing {
-  const groups = new Map<number, Group>();
-  const owned = new Set<number>();
-  const open = new Map<string, { readonly group: Group; readonly order: number }[]>();
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages[index] as AgentMessage;
-    if (!isMessage(message)) continue;
-    if (message.role === "assistant") {
-      const calls = toolCallsOf(message);
-      if (calls.length === 0) continue;
-      const group: Group = { message, calls, results: new Array<undefined>(calls.length).fill(undefined) };
-      groups.set(index, group);
-      for (let order = calls.length - 1; order >= 0; order--) {
-        const id = (calls[order] as ToolCall).id;
-        const stack = open.get(id);
-        if (stack === undefined) open.set(id, [{ group, order }]);
-        else stack.push({ group, order });
-      }
-    } else if (message.role === "tool") {
-      const place = open.get(message.toolCallId)?.pop();
-      if (place === undefined) continue;
-      place.group.results[place.order] = message;
-      owned.add(index);
-    }
-  }
-  return { groups, owned };
-}
-
-function needsPairing(message: AgentMessage): boolean {
-  return (
-    message.role === "tool" || (message.role === "assistant" && message.parts.some((part) => part.type === "toolCall"))
-  );
-}
 
 /** The same messages with each result right after its call's message, in the order of the calls; results without a call stay where they are. */
 export function orderResults(messages: readonly AgentMessage[]): AgentMessage[] {
@@ -85,43 +36,6 @@ export function openCalls(messages: readonly AgentMessage[]): OpenCall[] {
     });
   }
   return open;
-}
-
-/** Every violation of a legal history: each call has exactly one result, adjacent to its message and in source order. Calls in `pending` need none. */
-export function transcriptLaw(
-  messages: readonly AgentMessage[],
-  options: { readonly pending?: readonly string[] } = {},
-): TranscriptViolation[] {
-  const pending = new Set(options.pending);
-  const { groups, owned } = pair(messages);
-  const violations: TranscriptViolation[] = [];
-  messages.forEach((message, index) => {
-    if (isMessage(message) && message.role === "tool" && !owned.has(index)) {
-      violations.push({ kind: "orphan-result", index, callId: message.toolCallId });
-    }
-    const group = groups.get(index);
-    if (group !== undefined) checkGroup(messages, index, group, pending, violations);
-  });
-  return violations;
-}
-
-function checkGroup(
-  messages: readonly AgentMessage[],
-  index: number,
-  group: Group,
-  pending: ReadonlySet<string>,
-  violations: TranscriptViolation[],
-): void {
-  const present = group.results.filter((result) => result !== undefined);
-  const adjacent = messages.slice(index + 1, index + 1 + present.length);
-  group.calls.forEach((call, order) => {
-    const result = group.results[order];
-    if (result === undefined) {
-      if (!pending.has(call.id)) violations.push({ kind: "missing-result", index, callId: call.id });
-    } else if (!adjacent.includes(result)) violations.push({ kind: "not-adjacent", index, callId: call.id });
-    else if (adjacent.indexOf(result) !== present.indexOf(result))
-      violations.push({ kind: "out-of-order", index, callId: call.id });
-  });
 }
 
 /**

@@ -62,6 +62,11 @@ export {
 export { type RecordedModelCall, type RecordedRequest, ScriptedModel } from "./fakes/scripted-model.js";
 export { ScriptExhausted } from "./fakes/script-exhausted.js";
 export { toolOutcome, type ToolStep } from "./fakes/tool-outcome.js";
+export { orderResults } from "../domain/transcript.js";
+export { transcriptLaw, type TranscriptViolation } from "../domain/transcript-law.js";
+export { failing, type Failing, type FaultRecord, type FaultStep, type MethodName } from "./faults/failing.js";
+export { type AnyPort, type Fault, fault } from "./faults/fault.js";
+export { assertTranscriptLaw, type LawOptions, type Transcript } from "./law.js";
 export { TEST_START, type TestRuntime, testRuntime } from "./runtime.js";
 export { type SampleOptions, sampleEvents, unknownEvent } from "./sample-events.js";
 export { sampleStages, unknownStage } from "./sample-stages.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type AgentMessage, userMessage } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { stopResponse, type TestAgent, testAgent, toolOutcome } from "../../src/testkit/index.js";
 import { callsOf, hookAt, rejectionOf, resultsIn, resultText } from "../support/turns.js";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ModelError } from "../../src/domain/errors.js";
 import { type AgentMessage, systemMessage, userMessage } from "../../src/domain/message.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { CompressAction, ContextMessages } from "../../src/ports/compressor.js";
 import {
   type CompressStep,

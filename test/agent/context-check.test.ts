@@ -4,7 +4,8 @@ import { checkedReplacement, checkedView } from "../../src/agent/context-check.j
 import { Conversation } from "../../src/agent/conversation.js";
 import { estimateAll } from "../../src/domain/estimate.js";
 import { type AgentMessage, toolCallsOf } from "../../src/domain/message.js";
-import { openCalls, transcriptLaw } from "../../src/domain/transcript.js";
+import { openCalls } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { calling, reply, result, user } from "../support/conversations.js";
 
 const word = fc.integer({ min: 1, max: 60 }).map((length) => "x".repeat(length * 4));

@@ -1,7 +1,8 @@
 import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
 import { isMessage, textOf } from "../../src/domain/message.js";
-import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import { orderResults } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
 import type { TurnHandle } from "../../src/ports/agent-api.js";
 import { type SlowAgent, slowAgent } from "../support/every-await.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { assistantMessage, userMessage } from "../../src/domain/message.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { CompressAction } from "../../src/ports/compressor.js";
 import { RecordingCompressor, RecordingSessionStore, stopResponse, testAgent } from "../../src/testkit/index.js";
 import { calling, reply, sent, stored, user } from "../support/conversations.js";

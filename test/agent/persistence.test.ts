@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { ModelError } from "../../src/domain/errors.js";
 import { toolCallsOf } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
-import { orderResults, requestView, transcriptLaw } from "../../src/domain/transcript.js";
+import { orderResults, requestView } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import {
   modelStep,
   RecordingSessionStore,

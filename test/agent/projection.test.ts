@@ -6,7 +6,7 @@ import {
   type MessageInput,
   userMessage,
 } from "../../src/domain/message.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { RecordingCompressor, stopResponse, testAgent } from "../../src/testkit/index.js";
 import { calling, linesOf, reply, result, sent, stored, user } from "../support/conversations.js";
 import { hookAt, rejectionOf } from "../support/turns.js";

@@ -4,7 +4,8 @@ import { AgentError } from "../../src/domain/errors.js";
 import { type AgentMessage, isMessage, type Message, textOf, toolCallsOf } from "../../src/domain/message.js";
 import { type DeferredCall, type Session, SESSION_KEYS } from "../../src/domain/session.js";
 import type { ToolCall } from "../../src/domain/tool.js";
-import { openCalls, orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import { openCalls, orderResults } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { Decision } from "../../src/ports/hook.js";
 import {
   RecordingSessionStore,

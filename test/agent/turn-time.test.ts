@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AgentError, ModelError } from "../../src/domain/errors.js";
-import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import { orderResults } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { ModelPort } from "../../src/ports/model.js";
 import type { ToolProvider } from "../../src/ports/tool-provider.js";
 import {

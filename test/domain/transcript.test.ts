@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Conversation } from "../../src/agent/conversation.js";
 import { type AgentMessage, isMessage, textOf, toolCallsOf } from "../../src/domain/message.js";
-import { openCalls, orderResults, requestView, settledEnd, transcriptLaw } from "../../src/domain/transcript.js";
+import { openCalls, orderResults, requestView, settledEnd } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { calling, reply, result, user } from "../support/conversations.js";
 
 /** A few call ids, so that they meet again and again, in one reply and across replies. */

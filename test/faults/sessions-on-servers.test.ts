@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { AgentMessage } from "../../src/domain/message.js";
-import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import { orderResults } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
 import { deltaOf, note } from "../../src/testkit/claims/session-samples.js";
 import { Agent } from "../../src/agent/agent.js";

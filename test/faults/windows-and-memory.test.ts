@@ -5,7 +5,7 @@ import { NoopMemory } from "../../src/adapters/memory/noop.js";
 import { type AgentMessage, type MessageInput, textOf } from "../../src/domain/message.js";
 import { assistantMessage, toolResultMessage, userMessage } from "../../src/domain/message.js";
 import { okResult } from "../../src/domain/tool.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { stopResponse, testAgent } from "../../src/testkit/index.js";
 
 const asking = (id: string): MessageInput => assistantMessage([{ type: "toolCall", id, name: "f", arguments: {} }]);

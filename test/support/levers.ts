@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type AgentMessage, isMessage, textOf } from "../../src/domain/message.js";
 import type { LoadedSession, Revision, SessionDelta } from "../../src/domain/session.js";
-import { transcriptLaw } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
 import { RecordingSessionStore, type TestAgent } from "../../src/testkit/index.js";
 

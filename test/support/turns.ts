@@ -5,7 +5,8 @@ import { type AgentMessage, isMessage, type ToolMessage } from "../../src/domain
 import { SESSION_KEYS, type DeferredCall } from "../../src/domain/session.js";
 import type { Stage, StageKind, StageOf } from "../../src/domain/stage.js";
 import type { ToolCall } from "../../src/domain/tool.js";
-import { orderResults, transcriptLaw } from "../../src/domain/transcript.js";
+import { orderResults } from "../../src/domain/transcript.js";
+import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { Awaitable } from "../../src/ports/awaitable.js";
 import type { PipelineHook, StageContext } from "../../src/ports/hook.js";
 import { type TestAgent, toolCallsResponse } from "../../src/testkit/index.js";

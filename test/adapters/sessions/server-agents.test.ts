@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LoadedSession, SESSION_KEYS } from "../../../src/domain/session.js";
-import { orderResults, transcriptLaw } from "../../../src/domain/transcript.js";
+import { orderResults } from "../../../src/domain/transcript.js";
+import { transcriptLaw } from "../../../src/domain/transcript-law.js";
 import { isMessage, textOf } from "../../../src/domain/message.js";
 import { childPrograms, startChild } from "../../support/child-programs.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
