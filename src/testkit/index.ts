@@ -11,6 +11,12 @@ export {
 } from "./builders.js";
 export * from "./claims/index.js";
 export {
+  memoryPortClaims,
+  type MemoryPortCapability,
+  type MemoryPortClaim,
+  type MemoryPortFixture,
+} from "./claims/memory-port.js";
+export {
   modelPortClaims,
   type ModelPortCapability,
   type ModelPortClaim,
