@@ -48,6 +48,7 @@ export * from "./domain/session.js";
 export {
   applyAppend,
   applySave,
+  matchesMetadata,
   storable,
   type StoredState,
   type WriteDecision,
@@ -57,6 +58,7 @@ export { parseSlashLine } from "./domain/slash-line.js";
 export * from "./domain/stage.js";
 export { type PartialResponse, StreamAccumulator } from "./domain/stream.js";
 export type * from "./domain/stream-chunk.js";
+export { textTerms } from "./domain/text-terms.js";
 export * from "./domain/tool.js";
 export { orderResults } from "./domain/transcript.js";
 export { type TranscriptViolation, transcriptLaw } from "./domain/transcript-law.js";

@@ -1,3 +1,4 @@
+import { adopt } from "./adopt.js";
 import { MemoryError } from "./errors.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 
@@ -52,6 +53,16 @@ export function checkedEntry(entry: MemoryEntryInput): MemoryEntryInput {
   const fault = entryFault(entry);
   if (fault === undefined) return entry;
   throw new MemoryError("store", fault);
+}
+
+/** A frozen copy of an entry to store, under `id`; throws `MemoryError("store")` for what is no entry or what JSON cannot hold. */
+export function storedEntry(input: MemoryEntryInput, id: string): MemoryEntry {
+  const { content, metadata = {} } = checkedEntry(input);
+  try {
+    return adopt({ id, content, metadata }, "memory entry");
+  } catch (cause) {
+    throw new MemoryError("store", "the entry holds what JSON cannot", { cause });
+  }
 }
 
 function entryFault(value: unknown): string | undefined {

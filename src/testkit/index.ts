@@ -24,6 +24,12 @@ export {
   type LifecycleFixture,
 } from "./claims/lifecycle.js";
 export {
+  memoryPortClaims,
+  type MemoryPortCapability,
+  type MemoryPortClaim,
+  type MemoryPortFixture,
+} from "./claims/memory-port.js";
+export {
   modelPortClaims,
   type ModelPortCapability,
   type ModelPortClaim,

@@ -1,4 +1,3 @@
-import { adopt } from "../../domain/adopt.js";
 import { thrownLabel } from "../../domain/describe-thrown.js";
 import { MemoryError } from "../../domain/errors.js";
 import {
@@ -6,13 +5,14 @@ import {
   type MemoryEntry,
   type MemoryEntryInput,
   type MemoryQuery,
+  storedEntry,
   topKOf,
 } from "../../domain/memory.js";
 import { matchesMetadata } from "../../domain/session-rules.js";
+import { textTerms } from "../../domain/text-terms.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { TextIndex } from "./text-index.js";
-import { textTerms } from "./text-terms.js";
 
 /** How near an entry is to a query, higher is nearer; nothing when it is no hit at all. */
 export type MemoryScore = (query: string, entry: MemoryEntry) => Awaitable<number | undefined>;
@@ -41,9 +41,8 @@ export class InMemoryMemory implements MemoryPort {
   }
 
   async store(input: MemoryEntryInput): Promise<string> {
-    checkedEntry(input);
-    const id = input.id ?? crypto.randomUUID();
-    const entry = entryOf(id, input);
+    const id = checkedEntry(input).id ?? crypto.randomUUID();
+    const entry = storedEntry(input, id);
     // Deleted first, so that a replaced entry counts as stored last.
     this.#entries.delete(id);
     this.#entries.set(id, entry);
@@ -82,13 +81,5 @@ export class InMemoryMemory implements MemoryPort {
       throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });
     }
     return scores;
-  }
-}
-
-function entryOf(id: string, { content, metadata }: MemoryEntryInput): MemoryEntry {
-  try {
-    return adopt({ id, content, metadata: metadata ?? {} }, "memory entry");
-  } catch (cause) {
-    throw new MemoryError("store", "the entry holds what JSON cannot", { cause });
   }
 }

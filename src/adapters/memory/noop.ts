@@ -1,12 +1,19 @@
-import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../../domain/memory.js";
+import {
+  checkedEntry,
+  type MemoryEntry,
+  type MemoryEntryInput,
+  type MemoryQuery,
+  storedEntry,
+  topKOf,
+} from "../../domain/memory.js";
 import type { MemoryPort } from "../../ports/memory.js";
 
-/** Forgets at once: stores give an id, searches find nothing. A `topK` that is no count is refused as everywhere. */
+/** Forgets at once: stores give an id, searches find nothing. What is no entry and no query is refused as everywhere. */
 export class NoopMemory implements MemoryPort {
   readonly name = "noop";
 
-  store(entry: MemoryEntryInput): Promise<string> {
-    return Promise.resolve(entry.id ?? crypto.randomUUID());
+  async store(input: MemoryEntryInput): Promise<string> {
+    return storedEntry(input, checkedEntry(input).id ?? crypto.randomUUID()).id;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {

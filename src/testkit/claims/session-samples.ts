@@ -5,6 +5,25 @@ import type { Session, SessionDelta } from "../../domain/session.js";
 /** Text that stores have been known to lose: NUL, half an emoji, line separators, the byte order mark. */
 export const HOSTILE_TEXT = "k\u0000v x\ud800y \udc00 \u{1f600} \u2028\u2029 \ufeff \"\\' \r\n";
 
+/** Ids that have been taken for paths, patterns, names of devices or the end of a text. */
+export const HOSTILE_IDS = [
+  ...[
+    "../evil",
+    "a/../../evil",
+    "..\\evil",
+    "..",
+    ".",
+    "",
+    "a\u0000b",
+    "%2e%2e/x",
+    "C:evil",
+    "/etc/passwd",
+    "CON",
+    "a:b",
+  ],
+  ...["A", "a", "é", "e\u0301", " a", "a ", "*", "%", "_", "'; --", '"a"', "__proto__", "\ud800", "x".repeat(300)],
+];
+
 /** An object whose own key is `__proto__`, which assignment would lose. */
 export function withProto(): JsonObject {
   return { ["__proto__"]: { polluted: true }, constructor: 1, toString: "x" };

@@ -8,39 +8,20 @@ import { sessionKnownClaims } from "./session-known-claims.js";
 import { sessionListClaims } from "./session-list-claims.js";
 import { sessionRaceClaims } from "./session-race-claims.js";
 import { sessionRefusalClaims } from "./session-refusal-claims.js";
-import { deltaOf, note } from "./session-samples.js";
+import { deltaOf, HOSTILE_IDS, note } from "./session-samples.js";
 import { sessionWriteClaims } from "./session-write-claims.js";
-
-/** Ids that have been taken for paths, patterns, names of devices or the end of a text. */
-const IDS = [
-  ...[
-    "../evil",
-    "a/../../evil",
-    "..\\evil",
-    "..",
-    ".",
-    "",
-    "a\u0000b",
-    "%2e%2e/x",
-    "C:evil",
-    "/etc/passwd",
-    "CON",
-    "a:b",
-  ],
-  ...["A", "a", "é", "e\u0301", " a", "a ", "*", "%", "_", "'; --", '"a"', "__proto__", "\ud800", "x".repeat(300)],
-];
 
 const sessionPlaceClaims: readonly SessionStoreClaim[] = [
   {
     id: "ids",
     title: "every id keeps a session of its own, whatever it looks like",
     async check({ store }) {
-      for (const id of IDS) await store.save(id, { messages: [note(`of ${id}`)], metadata: {}, revision: 0 });
-      for (const id of IDS) expectEqual((await store.load(id)).messages, [note(`of ${id}`)], `session "${id}"`);
+      for (const id of HOSTILE_IDS) await store.save(id, { messages: [note(`of ${id}`)], metadata: {}, revision: 0 });
+      for (const id of HOSTILE_IDS) expectEqual((await store.load(id)).messages, [note(`of ${id}`)], `session "${id}"`);
       if (store.list !== undefined)
-        expectEqual((await listAll(store, {})).map(({ id }) => id).sort(), [...IDS].sort(), "list");
+        expectEqual((await listAll(store, {})).map(({ id }) => id).sort(), [...HOSTILE_IDS].sort(), "list");
       if (store.delete === undefined) return;
-      for (const id of IDS.slice(1)) await store.delete(id);
+      for (const id of HOSTILE_IDS.slice(1)) await store.delete(id);
       expectEqual((await store.load("../evil")).messages, [note("of ../evil")], "the session not deleted");
     },
   },

@@ -1,7 +1,15 @@
 import { adopt } from "../../domain/adopt.js";
 import { Defect, MemoryError } from "../../domain/errors.js";
-import { type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../../domain/memory.js";
+import {
+  checkedEntry,
+  type MemoryEntry,
+  type MemoryEntryInput,
+  type MemoryQuery,
+  storedEntry,
+  topKOf,
+} from "../../domain/memory.js";
 import { matchesMetadata } from "../../domain/session-rules.js";
+import { textTerms } from "../../domain/text-terms.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { frozen } from "./frozen.js";
 
@@ -11,7 +19,7 @@ export type MemoryOperation =
   | { readonly kind: "search"; readonly query: MemoryQuery }
   | { readonly kind: "delete"; readonly id: string };
 
-/** Keeps entries, finds those that hold the query's text (score 1), and fails where it is told to. */
+/** Keeps entries, finds those with words of the query, the score being the share of its words they have, and fails where it is told to. */
 export class RecordingMemory implements MemoryPort {
   declare readonly name?: string;
   declare readonly optional?: boolean;
@@ -35,20 +43,24 @@ export class RecordingMemory implements MemoryPort {
     return this;
   }
 
-  async store(entry: MemoryEntryInput): Promise<string> {
-    this.#begin({ kind: "store", entry: frozen(entry, "entry") });
-    const id = entry.id ?? `memory-${this.#ops.length}`;
-    this.seed({ id, content: entry.content, metadata: entry.metadata ?? {} });
+  async store(input: MemoryEntryInput): Promise<string> {
+    const { id = `memory-${this.#ops.length + 1}` } = checkedEntry(input);
+    const entry = storedEntry(input, id);
+    this.#begin({ kind: "store", entry: frozen(input, "entry") });
+    this.#entries.set(id, entry);
     return id;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
-    this.#begin({ kind: "search", query: frozen(query, "query") });
-    const found = [...this.#entries.values()].filter(
-      ({ content, metadata }) => content.includes(query.query) && matchesMetadata(metadata, query.filter),
-    );
-    const kept = 1 >= (query.threshold ?? 1) ? found : [];
-    return kept.slice(0, topKOf(query)).map((entry) => Object.freeze({ ...entry, score: 1 }));
+    this.#begin({ kind: "search", query: recorded(query) });
+    const topK = topKOf(query);
+    const wanted = new Set(textTerms(query.query));
+    return [...this.#entries.values()]
+      .filter(({ metadata }) => matchesMetadata(metadata, query.filter))
+      .map((entry) => Object.freeze({ ...entry, score: shareOf(wanted, entry.content) }))
+      .filter(({ score }) => score > 0 && score >= (query.threshold ?? 0))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, topK);
   }
 
   async delete(id: string): Promise<void> {
@@ -77,4 +89,18 @@ export class RecordingMemory implements MemoryPort {
     this.#failures.delete(op.kind);
     if (failure !== undefined) throw failure;
   }
+}
+
+/** Also of a query that no JSON can hold, which is refused but was asked. */
+function recorded(query: MemoryQuery): MemoryQuery {
+  try {
+    return frozen(query, "query");
+  } catch {
+    return Object.freeze({ ...query });
+  }
+}
+
+function shareOf(wanted: ReadonlySet<string>, content: string): number {
+  const there = new Set(textTerms(content));
+  return [...wanted].filter((term) => there.has(term)).length / Math.max(1, wanted.size);
 }

@@ -4,6 +4,7 @@ import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
 import { NoopMemory } from "../../../src/adapters/memory/noop.js";
 import { MemoryError } from "../../../src/domain/errors.js";
 import type { MemoryEntryInput, MemoryQuery } from "../../../src/domain/memory.js";
+import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
 
 async function memoryOf(...entries: (string | MemoryEntryInput)[]): Promise<InMemoryMemory> {
   const memory = new InMemoryMemory();
@@ -15,6 +16,14 @@ const found = async (memory: InMemoryMemory, query: string | MemoryQuery): Promi
   (await memory.search(typeof query === "string" ? { query } : query)).map((entry) => entry.id);
 
 describe("InMemoryMemory", () => {
+  const gone = { missing: "it lives as long as the process" };
+  runClaims({
+    test: it,
+    claims: memoryPortClaims,
+    make: () => ({ memory: new InMemoryMemory() }),
+    capabilities: { damage: gone, reopen: gone },
+  });
+
   it("gives an id where there is none, and keeps one that is given", async () => {
     const memory = new InMemoryMemory();
     expect(await memory.store({ content: "a" })).toMatch(/^[0-9a-f-]{36}$/);
