@@ -80,7 +80,7 @@ const broken: Readonly<Record<string, Break>> = {
     found.map((entry) => ({ ...entry, content: entry.content.replaceAll("\0", "").toWellFormed() })),
   ),
   "large-content": hits((found) => found.map((entry) => ({ ...entry, content: entry.content.slice(0, 65_535) }))),
-  ids: ({ store, delete: remove }) => ({
+  "memory-ids": ({ store, delete: remove }) => ({
     store: async (entry) =>
       typeof entry?.id === "string" ? store({ ...entry, id: entry.id.normalize("NFC") }) : store(entry),
     delete: (id) => remove(id.normalize("NFC")),
@@ -112,7 +112,7 @@ const broken: Readonly<Record<string, Break>> = {
       },
     };
   },
-  delete: ({ delete: remove }) => ({
+  "memory-delete": ({ delete: remove }) => ({
     delete: async (id) => {
       if (id === "never") throw new MemoryError("delete", "there is no such entry");
       return remove(id);
@@ -131,14 +131,14 @@ const broken: Readonly<Record<string, Break>> = {
       },
     };
   },
-  "input-isolation": ({ store }) => ({
+  "memory-input-isolation": ({ store }) => ({
     store: async (entry) => {
       const id = await store(entry);
       await Promise.resolve();
       return typeof entry.id === "string" && entry.metadata?.["list"] !== undefined ? store(entry) : id;
     },
   }),
-  "output-isolation": ({ search }) => {
+  "memory-output-isolation": ({ search }) => {
     const cache = new Map<string, MemoryEntry>();
     return {
       search: async (query) =>
@@ -165,8 +165,8 @@ const broken: Readonly<Record<string, Break>> = {
       }
     },
   }),
-  damage: ({ search }) => ({ search: (query) => search(query).catch((error) => dropDamage(error)) }),
-  reopen: () => ({ reopen: () => new InMemoryMemory() }),
+  "memory-damage": ({ search }) => ({ search: (query) => search(query).catch((error) => dropDamage(error)) }),
+  "memory-reopen": () => ({ reopen: () => new InMemoryMemory() }),
   order: hits((found, { query }) => (query === "red apple" ? found.toReversed() : found)),
   words: ({ search }) => ({
     search: async (query) => {

@@ -57,7 +57,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "ids",
+    id: "memory-ids",
     title: "every id keeps an entry of its own, whatever it looks like",
     needs: "search",
     async check({ memory }) {
@@ -99,7 +99,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "delete",
+    id: "memory-delete",
     title: "a deleted entry is not found, the others are, an unknown id is no error, and the id can be stored again",
     needs: "search",
     async check({ memory }) {
@@ -129,7 +129,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "input-isolation",
+    id: "memory-input-isolation",
     title: "changing what was given to the memory afterwards changes nothing stored, and the memory does not freeze it",
     needs: "search",
     async check({ memory }) {
@@ -142,7 +142,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "output-isolation",
+    id: "memory-output-isolation",
     title: "changing what was found, or failing to, changes nothing stored",
     needs: "search",
     async check({ memory }) {
@@ -176,7 +176,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "damage",
+    id: "memory-damage",
     title: "a damaged entry is a MemoryError of the search that meets it, never a hit, and storing it again mends it",
     needs: "damage",
     async check({ memory, damage }) {
@@ -189,7 +189,7 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
-    id: "reopen",
+    id: "memory-reopen",
     title: "what was acknowledged is there for another memory on the same data",
     needs: "reopen",
     async check({ memory, reopen }) {
