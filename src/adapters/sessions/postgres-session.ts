@@ -2,10 +2,11 @@ import type { JsonObject } from "../../domain/json.js";
 import { emptySession, type LoadedSession, type Revision, type SaveOptions } from "../../domain/session.js";
 import type { SessionDelta, SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
 import { applyAppend, applySave, matchesMetadata, pageRequest, patchMetadata } from "../../domain/session-rules.js";
+import { textKey } from "../../domain/text-key.js";
 import type { Row, Sql } from "./postgres-database.js";
 import type { Tables } from "./postgres-schema.js";
 import { type EncodedDelta, type EncodedSession } from "./session-text.js";
-import { damaged, decodeBodies, decodeCompaction, decodeObject, keyOf, textKey } from "./stored-text.js";
+import { damaged, decodeBodies, decodeCompaction, decodeObject, keyOf } from "./stored-text.js";
 
 /** Reads what follows `known`, or all; to be run in one read transaction. */
 export async function loadSession(

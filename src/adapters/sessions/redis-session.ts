@@ -12,10 +12,11 @@ import {
   type StoredState,
   type WriteDecision,
 } from "../../domain/session-rules.js";
+import { textKey } from "../../domain/text-key.js";
 import type { RedisConnection, ScriptName } from "./redis-connection.js";
 import { KEY_NAMES } from "./redis-scripts.js";
 import type { EncodedDelta, EncodedSession } from "./session-text.js";
-import { damaged, decodeBodies, decodeCompaction, decodeFields, decodeObject, keyOf, textKey } from "./stored-text.js";
+import { damaged, decodeBodies, decodeCompaction, decodeFields, decodeObject, keyOf } from "./stored-text.js";
 
 /** The sessions under a prefix. */
 export class RedisSessions {

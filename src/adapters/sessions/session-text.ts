@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../domain/json.js";
 import type { LoadedSession, SessionDelta } from "../../domain/session.js";
 import { storable } from "../../domain/session-rules.js";
-import { encodeMessage, textKey } from "./stored-text.js";
+import { textKey } from "../../domain/text-key.js";
+import { encodeMessage } from "./stored-text.js";
 
 /** What a whole session consists of, ready to be stored; `later` holds the root fields of a newer version. */
 export type EncodedSession = {

@@ -1,11 +1,10 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { SessionError } from "../../domain/errors.js";
+import { SqliteDatabase, type SqliteStatements } from "../databases/sqlite-database.js";
 
 const VERSION = 1;
 
 /** Tables carry our name, so that an application may keep its own beside them. Bodies, ids and keys are JSON text where they must be. */
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS ennead_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
   CREATE TABLE ennead_sessions (
     key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, count INTEGER NOT NULL,
     write_number INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT;
@@ -49,97 +48,20 @@ const SQL = {
     ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)`,
 } as const;
 
-const BUSY = 5;
-const CORRUPT = 11;
-const NOT_A_DATABASE = 26;
-
-/** True for an error of `node:sqlite` that says the bytes of the file are no sound database. */
-export function isCorruption(error: unknown): boolean {
-  const code = resultCode(error);
-  return code === CORRUPT || code === NOT_A_DATABASE;
-}
-
-function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
-  return error.errcode & 0xff;
-}
+type Name = keyof typeof SQL;
 
 /** The statements of the store, prepared once. */
-export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+export type Statements = SqliteStatements<Name>;
 
-/** An open database file with our tables. Every transaction is synchronous, so none can be held across an `await`. */
-export class SqliteFile {
-  readonly sql: Statements;
-  readonly #database: DatabaseSync;
+/** An open file with the tables of sessions. */
+export type SqliteFile = SqliteDatabase<Name>;
 
-  /** Creates file and tables where missing; throws what `node:sqlite` throws, and `SessionError("load")` for a newer schema. */
-  constructor(path: string, busyTimeoutMs: number) {
-    // Not an import: loading this module must neither fail nor warn where the store is never used.
-    const sqlite = process.getBuiltinModule("node:sqlite");
-    this.#database = new sqlite.DatabaseSync(path, { timeout: busyTimeoutMs });
-    try {
-      this.#prepareSchema();
-      const prepared = Object.entries(SQL).map(([name, text]) => [name, this.#database.prepare(text)] as const);
-      this.sql = Object.fromEntries(prepared) as Statements;
-    } catch (error) {
-      this.#database.close();
-      throw error;
-    }
-  }
-
-  /** Several reads of one moment. */
-  read<T>(run: (sql: Statements) => T): T {
-    return this.#transaction("BEGIN", () => run(this.sql));
-  }
-
-  /** All or nothing; the lock is taken at once, since a later upgrade could not wait for another writer. */
-  write<T>(run: (sql: Statements) => T): T {
-    return this.#transaction("BEGIN IMMEDIATE", () => run(this.sql));
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #transaction<T>(begin: string, run: () => T): T {
-    this.#database.exec(begin);
-    try {
-      const result = run();
-      this.#database.exec("COMMIT");
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      throw error;
-    }
-  }
-
-  #prepareSchema(): void {
-    if (this.#version() === undefined) {
-      this.#transaction("BEGIN IMMEDIATE", () => {
-        if (this.#version() === undefined) this.#database.exec(SCHEMA);
-      });
-    }
-    const version = this.#version();
-    if (version !== VERSION) {
-      const text = `the file has schema ${String(version)}, this version of the package reads ${VERSION}`;
-      throw new SessionError("load", text);
-    }
-    this.#useWriteAheadLog();
-  }
-
-  /** Readers and the writer then never wait for one another. The file remembers it. */
-  #useWriteAheadLog(): void {
-    try {
-      this.#database.exec("PRAGMA journal_mode = WAL");
-    } catch (error) {
-      // SQLite does not wait here: who opens the file in the same moment is refused, and the switch is left to the other or to the next.
-      if (resultCode(error) !== BUSY) throw error;
-    }
-  }
-
-  #version(): unknown {
-    const table = this.#database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ennead_schema'");
-    if (table.get() === undefined) return undefined;
-    return this.#database.prepare("SELECT version FROM ennead_schema WHERE part = 'sessions'").get()?.["version"];
-  }
+/** Creates file and tables where missing; throws what `node:sqlite` throws, and `SessionError("load")` for a newer schema. */
+export function openSessions(path: string, busyTimeoutMs: number): SqliteFile {
+  const newer = (text: string): Error => new SessionError("load", text);
+  return new SqliteDatabase(
+    path,
+    { busyTimeoutMs },
+    { part: "sessions", version: VERSION, schema: SCHEMA, sql: SQL, newer },
+  );
 }

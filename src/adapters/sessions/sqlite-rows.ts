@@ -4,7 +4,8 @@ import type { Json, JsonObject } from "../../domain/json.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { LoadedSession, Session, SessionDelta } from "../../domain/session.js";
 import { storable } from "../../domain/session-rules.js";
-import { damaged, decodeBodies, decodeJson, encodeMessage, keyOf, soundCompaction, textKey } from "./stored-text.js";
+import { textKey } from "../../domain/text-key.js";
+import { damaged, decodeBodies, decodeJson, encodeMessage, keyOf, soundCompaction } from "./stored-text.js";
 
 /** A row as `node:sqlite` gives it out. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;

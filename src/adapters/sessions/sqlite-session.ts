@@ -7,6 +7,7 @@ import {
 } from "../../domain/session.js";
 import type { SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
 import { applyAppend, applySave, matchesMetadata, pageRequest, type StoredState } from "../../domain/session-rules.js";
+import { textKey } from "../../domain/text-key.js";
 import type { Statements } from "./sqlite-file.js";
 import {
   decodeFields,
@@ -18,7 +19,6 @@ import {
   readableMetadata,
   type Row,
 } from "./sqlite-rows.js";
-import { textKey } from "./stored-text.js";
 
 /** Reads what follows `known`, or all; to be run in one read transaction. */
 export function loadSession(sql: Statements, id: string, known: Revision | undefined): LoadedSession {

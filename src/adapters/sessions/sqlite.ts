@@ -12,7 +12,8 @@ import type {
 } from "../../domain/session.js";
 import { sessionLabel } from "../../domain/session-rules.js";
 import type { SessionStore } from "../../ports/session-store.js";
-import { isCorruption, SqliteFile } from "./sqlite-file.js";
+import { isCorruption } from "../databases/sqlite-database.js";
+import { openSessions, type SqliteFile } from "./sqlite-file.js";
 import { encodeDelta, encodeSession } from "./sqlite-rows.js";
 import { appendSession, deleteSession, listSessions, loadSession, saveSession } from "./sqlite-session.js";
 
@@ -26,8 +27,8 @@ function checkedOptions(options: unknown): SqliteSessionStoreOptions {
 }
 
 /**
- * Sessions in one SQLite file, which many processes may use at once. The file is opened by the first call and created where it is missing, its
- * directory is not; Node 22 then warns once that its SQLite is experimental. An acknowledged write survives the end of the process. Calls are
+ * Sessions in one SQLite file, which many processes may use at once. The file is opened by the first call and created where it is missing, for its
+ * owner alone, its directory is not; Node 22 then warns once that its SQLite is experimental. An acknowledged write survives the end of the process. Calls are
  * synchronous inside, so a writer that waits for another process holds up this one too. Whoever made the store closes it.
  */
 export class SqliteSessionStore implements SessionStore {
@@ -74,7 +75,7 @@ export class SqliteSessionStore implements SessionStore {
   async close(): Promise<void> {
     const file = this.#file;
     this.#file = "closed";
-    if (file instanceof SqliteFile) file.close();
+    if (file !== "closed") file?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -84,7 +85,7 @@ export class SqliteSessionStore implements SessionStore {
   #run<T>(kind: "load" | "save", what: string, run: (file: SqliteFile) => T): T {
     try {
       if (this.#file === "closed") throw new SessionError(kind, "the store is closed");
-      this.#file ??= new SqliteFile(this.#path, this.#busyTimeoutMs);
+      this.#file ??= openSessions(this.#path, this.#busyTimeoutMs);
       return run(this.#file);
     } catch (cause) {
       if (cause instanceof SessionError && cause.kind === "conflict") throw cause;

@@ -5,21 +5,13 @@ import type { AgentMessage } from "../../domain/message.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { Compaction } from "../../domain/session.js";
 import { storable } from "../../domain/session-rules.js";
+import { textOfKey } from "../../domain/text-key.js";
 
-/**
- * Databases turn a lone surrogate into U+FFFD, and refuse a text with NUL or cut it there: such ids and keys are kept as JSON text, which
- * begins with a quote, all others as they are.
- */
-export function textKey(text: string): string {
-  return text.startsWith('"') || text.includes("\0") || !text.isWellFormed() ? JSON.stringify(text) : text;
-}
-
-/** The inverse of `textKey`; `what` names the place in the error for a text that is none. */
-export function keyOf(text: string, what: string): string {
-  if (!text.startsWith('"')) return text;
-  const key = decodeJson(text, what);
-  if (typeof key !== "string") throw damaged(what);
-  return key;
+/** The id or key that `textKey` made a key of; anything else is `SessionError("corrupt")`, which says `what` it is. */
+export function keyOf(key: string, what: string): string {
+  const text = textOfKey(key);
+  if (text === undefined) throw damaged(what);
+  return text;
 }
 
 /** JSON text holds NUL and lone surrogates as escapes, so it is well-formed whatever is in the message. Throws `SessionError("save")` for what JSON cannot hold. */

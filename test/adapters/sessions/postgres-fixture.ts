@@ -1,6 +1,6 @@
 import pg from "pg";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
-import { textKey } from "../../../src/adapters/sessions/stored-text.js";
+import { textKey } from "../../../src/domain/text-key.js";
 import type { SessionStoreFixture } from "../../../src/testkit/claims/index.js";
 import { ownName } from "../../support/servers.js";
 

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { RedisSessionStore } from "../../../src/adapters/sessions/redis.js";
-import { textKey } from "../../../src/adapters/sessions/stored-text.js";
+import { textKey } from "../../../src/domain/text-key.js";
 import type { SessionStoreFixture } from "../../../src/testkit/claims/index.js";
 import { ownName } from "../../support/servers.js";
 
