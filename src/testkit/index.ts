@@ -9,6 +9,7 @@ export {
   toolCallStream,
   toolDef,
 } from "./builders.js";
+export { claimTables, type ClaimTable } from "./claims/claim-tables.js";
 export {
   commandPortClaims,
   type CommandPortCapability,

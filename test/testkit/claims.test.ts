@@ -7,9 +7,12 @@ import {
   expectEqual,
   expectRejection,
   runClaims,
+  sessionStoreClaims,
   type TestFunction,
 } from "../../src/testkit/claims/index.js";
 import { SessionError } from "../../src/domain/errors.js";
+import { RecordingSessionStore } from "../../src/testkit/fakes/recording-session-store.js";
+import * as testkit from "../../src/testkit/index.js";
 
 type Box = { readonly value: number; [Symbol.asyncDispose]?(): Promise<void> };
 
@@ -115,4 +118,105 @@ test("an expected rejection must be of the class and of one of the kinds", async
     "append: expected SessionError(load), got SessionError: SessionError(conflict): stale",
   );
   await expect(expectRejection(() => 1, SessionError, [], "append")).rejects.toThrow("got no error");
+});
+
+const prompt = { timeoutMs: 20 };
+
+test("a check that hangs fails its claim under its id, is disposed of, and the run goes on", async () => {
+  let disposed = 0;
+  const make = (): Box => ({ value: 1, [Symbol.asyncDispose]: async () => void disposed++ });
+  const hanging = { ...positive, id: "hanging", check: () => Promise.withResolvers<void>().promise };
+  const { results } = await checkClaims({ claims: [hanging, positive], make, ...prompt });
+  expect(results).toMatchObject([
+    { id: "hanging", outcome: "failed", error: new ClaimFailure("hanging has not settled within 20 ms") },
+    { id: "positive", outcome: "passed" },
+  ]);
+  expect(disposed).toBe(2);
+});
+
+test("a make that hangs fails its claim, and what it makes too late is disposed of", async () => {
+  const late = Promise.withResolvers<Box>();
+  const disposed = Promise.withResolvers<void>();
+  const { results } = await checkClaims({ claims: [positive], make: () => late.promise, ...prompt });
+  expect(results[0]).toMatchObject({ error: new ClaimFailure("make has not settled within 20 ms for positive") });
+  late.resolve({ value: 1, [Symbol.asyncDispose]: async () => disposed.resolve() });
+  await disposed.promise;
+});
+
+test("a disposal that hangs fails its claim", async () => {
+  const make = (): Box => ({ value: 1, [Symbol.asyncDispose]: () => Promise.withResolvers<void>().promise });
+  const { results } = await checkClaims({ claims: [positive], make, ...prompt });
+  const error = new ClaimFailure("the disposal of the fixture of positive has not settled within 20 ms");
+  expect(results[0]).toMatchObject({ outcome: "failed", error });
+});
+
+test("a claim that fails stays the first failure when the disposal fails as well", async () => {
+  const make = (): Box => ({ value: 0, [Symbol.asyncDispose]: () => Promise.reject(new Error("still open")) });
+  const { results } = await checkClaims({ claims: [positive], make });
+  const error = results[0]?.outcome === "failed" ? results[0].error : undefined;
+  expect(error).toMatchObject({ errors: [new ClaimFailure("not positive"), new Error("still open")] });
+  expect(String(error)).toMatch(/not positive; then its fixture could not be disposed of: .*still open/);
+});
+
+test.each([[undefined], [null], ["a box"], [7]])(
+  "a make that gives %j fails every claim, and says so",
+  async (given) => {
+    const { results } = await checkClaims({ claims: [positive], make: () => given as unknown as Box });
+    expect(results[0]).toMatchObject({ error: new ClaimFailure(`make gives a fixture, an object; it gave ${given}`) });
+  },
+);
+
+test("a make that throws at once fails its claim with what it threw", async () => {
+  const make = (): Box => {
+    throw new Error("no room");
+  };
+  expect((await checkClaims({ claims: [positive], make })).results).toMatchObject([{ error: new Error("no room") }]);
+});
+
+test("a capability that no claim needs, most often a misspelt one, is refused by name", async () => {
+  const given = { claims: [positive, even], make: () => ({ value: 1 }) };
+  const missing = { missing: "odd numbers only" };
+  const refused = (capabilities: object): Promise<unknown> => checkClaims({ ...given, capabilities });
+  await expect(refused({ parety: missing })).rejects.toThrow("no claim needs the capability parety; they need parity");
+  await expect(
+    checkClaims({ ...given, claims: [positive], capabilities: { parity: missing } as object }),
+  ).rejects.toThrow("no claim needs the capability parity; they need none");
+  for (const nonsense of [false, "odd", {}, { missing: "" }, { missing: 3 }, null]) {
+    const capabilities = { parity: nonsense };
+    await expect(refused(capabilities), String(nonsense)).rejects.toThrow("parity is neither true nor { missing:");
+  }
+  // @ts-expect-error the compiler sees it too
+  expect(() => runClaims({ ...given, test, capabilities: { parety: missing } })).toThrow(TypeError);
+});
+
+test("some claims of a table may be run with the capabilities of the whole table", async () => {
+  const claims = sessionStoreClaims.filter(({ needs }) => needs === undefined).slice(0, 1);
+  const capabilities = { append: { missing: "none" }, reopen: { missing: "none" } };
+  const make = () => ({ store: new RecordingSessionStore() });
+  expect((await checkClaims({ claims, make, capabilities })).results).toHaveLength(1);
+});
+
+test.each([
+  [{ claims: [] }, "claims is a list with at least one claim"],
+  [{ claims: undefined }, "claims is a list with at least one claim"],
+  [{ make: undefined }, "make is a function that gives a fixture"],
+  [{ timeoutMs: 0 }, "timeoutMs is a number of milliseconds above 0"],
+  [{ timeoutMs: Number.NaN }, "timeoutMs is a number of milliseconds above 0"],
+])("a run with %o is refused before anything is checked", async (wrong, text) => {
+  const run = { claims: [positive], make: () => ({ value: 1 }), ...wrong } as Parameters<typeof checkClaims>[0];
+  await expect(checkClaims(run)).rejects.toThrow(new TypeError(text));
+});
+
+test("a runner is asked for more time than a claim takes, so that the claim says what it waited for", () => {
+  const limits: number[] = [];
+  const runner = (_title: string, _check: unknown, limit: number): unknown => limits.push(limit);
+  runClaims({ test: runner, claims: [positive], make: () => ({ value: 1 }), timeoutMs: 10_000 });
+  runClaims({ test: runner, claims: [positive], make: () => ({ value: 1 }) });
+  expect(limits).toEqual([21_000, 61_000]);
+});
+
+test("every table of the testkit is among the named ones", () => {
+  const tables = Object.entries(testkit).filter(([name, value]) => name.endsWith("Claims") && Array.isArray(value));
+  const named = Object.entries(testkit.claimTables).map(([name, { claims }]) => [`${name}Claims`, claims]);
+  expect(named.sort()).toEqual(tables.sort());
 });

@@ -23,7 +23,10 @@ export type Fixture = { [Symbol.asyncDispose]?(): PromiseLike<void> };
 export type ClaimRun<F extends Fixture, C extends string> = {
   readonly claims: readonly Claim<F, C>[];
   readonly make: () => Awaitable<NoInfer<F>>;
-  readonly capabilities?: Capabilities<C>;
+  /** A name that no claim of the table needs is refused with a `TypeError`. */
+  readonly capabilities?: Capabilities<NoInfer<C>>;
+  /** How long making a fixture and checking a claim on it may take together, and how long its disposal; default 30000. */
+  readonly timeoutMs?: number | undefined;
 };
 
 /** The reason a claim is skipped, undefined when it is to be checked. */
@@ -34,17 +37,4 @@ export function skipReason<F, C extends string>(
   if (claim.needs === undefined) return undefined;
   const declared = capabilities?.[claim.needs];
   return declared === undefined || declared === true ? undefined : `no ${claim.needs}: ${declared.missing}`;
-}
-
-/** Checks one claim on a fixture of its own; rejects with what `check` threw. */
-export async function checkClaim<F extends Fixture, C extends string>(
-  claim: Claim<F, C>,
-  make: () => Awaitable<F>,
-): Promise<void> {
-  const fixture = await make();
-  try {
-    await claim.check(fixture);
-  } finally {
-    await fixture[Symbol.asyncDispose]?.();
-  }
 }

@@ -1,9 +1,13 @@
-import { checkClaim, type ClaimRun, type Fixture, skipReason } from "./claim.js";
+import { checkClaim } from "./check-claim.js";
+import { checkedTimeout } from "./checked-run.js";
+import { type ClaimRun, type Fixture, skipReason } from "./claim.js";
 
-type Register = (title: string, check: () => Promise<void>) => unknown;
+type Register = (title: string, check: () => Promise<void>, timeoutMs: number) => unknown;
 
-/** The `test` of vitest, jest, node:test or anything of that shape. */
+/** The `test` of vitest, jest, node:test or anything of that shape. A runner with a limit of its own takes it as third argument. */
 export type TestFunction = Register & { readonly skip?: Register };
+
+const RUNNER_GRACE_MS = 1_000;
 
 /** What became of one claim. */
 export type ClaimResult = { readonly id: string; readonly title: string } & (
@@ -18,24 +22,27 @@ export type ClaimReport = { readonly ok: boolean; readonly results: readonly Cla
 /**
  * Registers one test per claim, titled `id: title`. A skipped claim is registered through `test.skip`, its title ending
  * with the reason; where the runner has no skip it is printed and not registered, so that it never counts as passed.
+ * Throws a `TypeError` for a run that cannot mean what it says: no claims, a capability that none of them needs.
  */
 export function runClaims<F extends Fixture, C extends string>(
   run: ClaimRun<F, C> & { readonly test: TestFunction },
 ): void {
   const { test, claims, make, capabilities } = run;
-  refuseRepeatedIds(claims);
+  const timeoutMs = checkedTimeout(run);
   for (const claim of claims) {
     const title = `${claim.id}: ${claim.title}`;
     const reason = skipReason(claim, capabilities);
-    if (reason === undefined) test(title, () => checkClaim(claim, make));
-    else if (test.skip !== undefined) test.skip(`${title} (skipped, ${reason})`, () => Promise.resolve());
+    // The claim gives up before its runner would, who could not say what it waited for.
+    const limit = 2 * timeoutMs + RUNNER_GRACE_MS;
+    if (reason === undefined) test(title, () => checkClaim(claim, make, timeoutMs), limit);
+    else if (test.skip !== undefined) test.skip(`${title} (skipped, ${reason})`, () => Promise.resolve(), limit);
     else console.warn(`${title} (skipped, ${reason})`);
   }
 }
 
-/** Checks the claims one after the other without a runner; never rejects because of a claim. */
+/** Checks the claims one after the other without a runner; never rejects because of a claim, only for what `runClaims` throws at. */
 export async function checkClaims<F extends Fixture, C extends string>(run: ClaimRun<F, C>): Promise<ClaimReport> {
-  refuseRepeatedIds(run.claims);
+  const timeoutMs = checkedTimeout(run);
   const results: ClaimResult[] = [];
   for (const claim of run.claims) {
     const { id, title } = claim;
@@ -45,19 +52,11 @@ export async function checkClaims<F extends Fixture, C extends string>(run: Clai
       continue;
     }
     try {
-      await checkClaim(claim, run.make);
+      await checkClaim(claim, run.make, timeoutMs);
       results.push({ id, title, outcome: "passed" });
     } catch (error) {
       results.push({ id, title, outcome: "failed", error });
     }
   }
   return { ok: results.every(({ outcome }) => outcome !== "failed"), results };
-}
-
-function refuseRepeatedIds(claims: readonly { readonly id: string }[]): void {
-  const ids = new Set<string>();
-  for (const { id } of claims) {
-    if (ids.has(id)) throw new TypeError(`two claims have the id ${id}`);
-    ids.add(id);
-  }
 }
