@@ -1,45 +1,37 @@
-import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./shared/check-options.js";
 import type { CacheTime } from "./anthropic/anthropic-cache.js";
 import { anthropicBody, type BodyContext } from "./anthropic/anthropic-request.js";
 import { AnthropicDecoder } from "./anthropic/anthropic-stream.js";
 import type { AnthropicEffort } from "./anthropic/anthropic-thinking.js";
 import { offeredTools } from "./anthropic/anthropic-tools.js";
-import { callModel, type ModelCall } from "./wire/call-model.js";
-import { prepared } from "./wire/prepared.js";
-import { LEAST_LIMITS, type CallLimits, callLimits, LIMIT_NAMES } from "./wire/call-limits.js";
-import { type ApiKey, Endpoint } from "./wire/endpoint.js";
-import { type Asked, callHealing } from "./wire/healed-call.js";
-import { mediaHealer } from "./wire/refused-media.js";
-import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import { Endpoint } from "./wire/endpoint.js";
+import type { Asked } from "./wire/healed-call.js";
+import {
+  checkHttpOptions,
+  HTTP_OPTION_NAMES,
+  HttpModel,
+  type HttpModelOptions,
+  type WireCall,
+} from "./wire/http-model.js";
 import { effectiveEfforts } from "./anthropic/anthropic-efforts.js";
-import { encodeJson } from "./wire/wire-json.js";
 import { WireNames } from "./wire/wire-names.js";
 import { givenHeaders } from "./wire/given-headers.js";
 
 export type { AnthropicEffort } from "./anthropic/anthropic-thinking.js";
 export type { CacheTime } from "./anthropic/anthropic-cache.js";
 export type { CallLimits } from "./wire/call-limits.js";
+export type { HttpModelOptions } from "./wire/http-model.js";
 export type { ApiKey } from "./wire/endpoint.js";
 
 /** How to reach a server that speaks the Anthropic messages protocol, and what to ask of it. */
-export type AnthropicOptions = Partial<CallLimits> & {
-  readonly model: string;
+export type AnthropicOptions = HttpModelOptions & {
   /** Default `https://api.anthropic.com`; `/v1/messages` is added, or what of it is missing. User and password become basic authentication. */
   readonly baseUrl?: string | undefined;
-  /** A function is asked before every request, so that keys may expire. */
-  readonly apiKey?: ApiKey | undefined;
   /** Where the key goes: the header `x-api-key` (default), or `authorization` as a bearer token. */
   readonly keyAs?: "x-api-key" | "bearer" | undefined;
-  /** Added to every request; they replace the adapter's own headers, `anthropic-version` included. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Default `"anthropic"`. Replies stored under another name do not get their reasoning back. */
   readonly provider?: string | undefined;
-  /** Tokens; only reported by `describe`. */
-  readonly contextWindow?: number | undefined;
   /** Tokens of a reply where the request names no limit, since the wire demands one. Default by model: 32,000 for Claude 4 and newer. */
   readonly maxOutputTokens?: number | undefined;
   /** How long the provider keeps the beginning of a request for the next one. Default `"5m"`. */
@@ -53,20 +45,13 @@ export type AnthropicOptions = Partial<CallLimits> & {
 };
 
 const OPTION_NAMES = [
-  "model",
-  "baseUrl",
-  "apiKey",
   "keyAs",
-  "headers",
-  "fetch",
-  "provider",
-  "contextWindow",
   "maxOutputTokens",
   "cache",
   "thinking",
   "thinkingDisplay",
   "efforts",
-  ...LIMIT_NAMES,
+  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof AnthropicOptions)[];
 
 const WORDS = {
@@ -76,12 +61,8 @@ const WORDS = {
   thinkingDisplay: ["summarized", "omitted"],
 };
 
-const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1, maxOutputTokens: 1 };
-
 /** The last version of the protocol that takes sampling options. */
 const VERSION = "2023-06-01";
-
-type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Claude, and any server that speaks its messages protocol. Broken calls come back marked, never dropped. Reasoning goes back signed as
@@ -91,15 +72,12 @@ type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
 export class AnthropicModel implements ModelPort {
   readonly #options: AnthropicOptions;
   readonly #endpoint: Endpoint;
-  readonly #limits: CallLimits;
+  readonly #http: HttpModel;
   readonly #provider: string;
 
   /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: AnthropicOptions) {
-    checkOptions("AnthropicModel", options, OPTION_NAMES, NUMBERS, WORDS);
-    if (typeof options.model !== "string" || options.model === "") {
-      throw new CompositionError("invalid-config", "AnthropicModel needs the name of a model");
-    }
+    checkHttpOptions("AnthropicModel", options, { known: OPTION_NAMES, words: WORDS, least: { maxOutputTokens: 1 } });
     const { baseUrl = "https://api.anthropic.com", apiKey, headers, fetch } = options;
     this.#options = options;
     this.#endpoint = new Endpoint({
@@ -111,15 +89,18 @@ export class AnthropicModel implements ModelPort {
       fetch,
     });
     this.#provider = options.provider ?? "anthropic";
-    this.#limits = callLimits(options);
+    this.#http = new HttpModel(
+      { provider: this.#provider, prepare: (asked, way) => this.#prepare(asked, way) },
+      options,
+    );
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
-    return this.#call(request, { stream: false, onChunk: () => undefined });
+    return this.#http.call(request);
   }
 
   chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
-    return this.#call(request, { stream: true, onChunk });
+    return this.#http.call(request, onChunk);
   }
 
   describe(): ModelDescription {
@@ -132,17 +113,10 @@ export class AnthropicModel implements ModelPort {
     };
   }
 
-  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
-    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
-    const send = (asked: Asked): Promise<ModelResponse> =>
-      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
-    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
-  }
-
-  #prepare({ request, replays: reasoning }: Asked, { stream, onChunk }: How): ModelCall {
+  #prepare({ request, replays: reasoning }: Asked, { stream }: { readonly stream: boolean }): WireCall {
     const options = this.#options;
-    const tools = offeredTools(request.tools).map(({ name }) => name);
-    const names = new WireNames(tools);
+    const tools = offeredTools(request.tools);
+    const names = new WireNames(tools.map(({ name }) => name));
     const context: BodyContext = {
       names,
       reasoning,
@@ -156,15 +130,10 @@ export class AnthropicModel implements ModelPort {
     };
     return {
       endpoint: this.#endpoint,
-      provider: this.#provider,
-      limits: this.#limits,
-      signal: request.signal,
-      accept: stream ? "text/event-stream" : "application/json",
-      encode: () => encodeJson(anthropicBody(request, stream, context)),
+      body: () => anthropicBody(request, stream, context),
       decoder: (emit) => new AnthropicDecoder(emit),
       names,
-      toolNames: tools.map((name) => names.toWire(name)),
-      onChunk,
+      tools,
     };
   }
 }

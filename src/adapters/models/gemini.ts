@@ -1,41 +1,35 @@
 import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./shared/check-options.js";
-import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./wire/call-limits.js";
-import { callModel, type ModelCall } from "./wire/call-model.js";
-import { prepared } from "./wire/prepared.js";
-import { type ApiKey, Endpoint } from "./wire/endpoint.js";
+import { Endpoint } from "./wire/endpoint.js";
 import { geminiBody } from "./gemini/gemini-request.js";
-import { type Asked, callHealing } from "./wire/healed-call.js";
-import { mediaHealer } from "./wire/refused-media.js";
-import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import type { Asked } from "./wire/healed-call.js";
+import {
+  checkHttpOptions,
+  HTTP_OPTION_NAMES,
+  HttpModel,
+  type HttpModelOptions,
+  type WireCall,
+} from "./wire/http-model.js";
 import { GeminiDecoder } from "./gemini/gemini-stream.js";
 import { type GeminiGeneration, geminiEfforts, type GeminiThinking, generationOf } from "./gemini/gemini-thinking.js";
 import { describedEfforts } from "./wire/described-efforts.js";
-import { encodeJson } from "./wire/wire-json.js";
 import { WireNames } from "./wire/wire-names.js";
 import { sendableTools } from "./wire/wire-schema.js";
 
 export type { CallLimits } from "./wire/call-limits.js";
+export type { HttpModelOptions } from "./wire/http-model.js";
 export type { ApiKey } from "./wire/endpoint.js";
 export { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini/gemini-thinking.js";
 
 /** How to reach a server that speaks `generateContent`, and which of its models answers. */
-export type GeminiOptions = Partial<CallLimits> & {
+export type GeminiOptions = HttpModelOptions & {
   /** As in `gemini-3-flash-preview`; with a slash in it, a resource name such as `tunedModels/mine`. */
   readonly model: string;
   /** Default `https://generativelanguage.googleapis.com/v1beta`. Its query is kept. */
   readonly baseUrl?: string | undefined;
-  /** Sent as the header `x-goog-api-key`, never in the address. A function is asked before every request, so that keys may expire. */
-  readonly apiKey?: ApiKey | undefined;
-  /** Added to every request; they replace the adapter's own headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Default `"gemini"`. Replies stored under another name do not get their thoughts and signatures back. */
   readonly provider?: string | undefined;
-  /** Tokens; only reported by `describe`. */
-  readonly contextWindow?: number | undefined;
   /** Which form of the wire the model speaks, where its name does not tell. */
   readonly generation?: GeminiGeneration | undefined;
   /** Thinking for efforts where the model's differs from `geminiEfforts`. */
@@ -45,53 +39,43 @@ export type GeminiOptions = Partial<CallLimits> & {
 };
 
 const OPTION_NAMES = [
-  "model",
-  "baseUrl",
-  "apiKey",
-  "headers",
-  "fetch",
-  "provider",
-  "contextWindow",
   "generation",
   "efforts",
   "includeThoughts",
-  ...LIMIT_NAMES,
+  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof GeminiOptions)[];
 
 const WORDS = { generation: [2, 3] satisfies readonly GeminiGeneration[], includeThoughts: [true, false] };
 
-const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
-
-type How = { readonly stream: boolean; readonly onChunk: ChunkListener };
-
 /**
  * Gemini through `generateContent`. Efforts map to `thinkingLevel` from Gemini 3 on (off and minimal the lowest, low, medium, high; xhigh
  * and maximum the highest) and to `thinkingBudget` before (0, 512, 2048, 8192, 16384, 24576, the most the model takes). Thought signatures
- * go back on the part they came with; where the provider refuses one, or an older picture or file, the request is made once more without. `parallelToolCalls` has no field on this wire.
+ * go back on the part they came with; where the provider refuses one, or an older picture or file, the request is made once more without. The key is sent as the
+ * header `x-goog-api-key`, never in the address. `parallelToolCalls` has no field on this wire.
  */
 export class GeminiModel implements ModelPort {
   readonly #options: GeminiOptions;
-  readonly #limits: CallLimits;
+  readonly #http: HttpModel;
   readonly #provider: string;
 
   /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: GeminiOptions) {
-    checkOptions("GeminiModel", options, OPTION_NAMES, NUMBERS, WORDS);
-    if (typeof options.model !== "string" || options.model === "") {
-      throw new CompositionError("invalid-config", "GeminiModel needs the name of a model");
-    }
+    checkHttpOptions("GeminiModel", options, { known: OPTION_NAMES, words: WORDS });
     this.#options = options;
-    this.#limits = callLimits(options);
     this.#provider = options.provider ?? "gemini";
     this.#endpoint(options.model, { stream: false });
+    this.#http = new HttpModel(
+      { provider: this.#provider, prepare: (asked, way) => this.#prepare(asked, way) },
+      options,
+    );
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
-    return this.#call(request, { stream: false, onChunk: () => undefined });
+    return this.#http.call(request);
   }
 
   chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
-    return this.#call(request, { stream: true, onChunk });
+    return this.#http.call(request, onChunk);
   }
 
   describe(): ModelDescription {
@@ -109,16 +93,12 @@ export class GeminiModel implements ModelPort {
     };
   }
 
-  async #call(request: ChatRequest, how: How): Promise<ModelResponse> {
-    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
-    const send = (asked: Asked): Promise<ModelResponse> =>
-      callModel(prepared(this.#provider, () => this.#prepare(asked, how)));
-    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
-  }
-
-  #prepare({ request, replays }: Asked, { stream, onChunk }: How): ModelCall {
-    const tools = sendableTools(request.tools).map(({ name }) => name);
-    const names = new WireNames(tools, { first: "letter" });
+  #prepare({ request, replays }: Asked, { stream }: { readonly stream: boolean }): WireCall {
+    const tools = sendableTools(request.tools);
+    const names = new WireNames(
+      tools.map(({ name }) => name),
+      { first: "letter" },
+    );
     const model = request.options.model ?? this.#options.model;
     const context = {
       names,
@@ -131,15 +111,10 @@ export class GeminiModel implements ModelPort {
     };
     return {
       endpoint: this.#endpoint(model, { stream }),
-      provider: this.#provider,
-      limits: this.#limits,
-      signal: request.signal,
-      accept: stream ? "text/event-stream" : "application/json",
-      encode: () => encodeJson(geminiBody(request, context)),
+      body: () => geminiBody(request, context),
       decoder: (emit) => new GeminiDecoder(emit),
       names,
-      toolNames: tools.map((name) => names.toWire(name)),
-      onChunk,
+      tools,
     };
   }
 

@@ -1,42 +1,34 @@
-import { CompositionError } from "../../domain/errors.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./shared/check-options.js";
-import { type ApiKey, Endpoint } from "./wire/endpoint.js";
-import { LEAST_LIMITS, callLimits, type CallLimits, LIMIT_NAMES } from "./wire/call-limits.js";
-import { callModel, type ModelCall } from "./wire/call-model.js";
-import { prepared } from "./wire/prepared.js";
+import { Endpoint } from "./wire/endpoint.js";
 import { CACHE_LIFETIMES, type PromptCacheOptions } from "./openai/openai-cache.js";
 import { type BodyContext, CHAT_EFFORTS, chatBody } from "./openai-chat/openai-chat-request.js";
 import { ChatDecoder } from "./openai-chat/openai-chat-stream.js";
-import { type Asked, callHealing } from "./wire/healed-call.js";
-import { mediaHealer } from "./wire/refused-media.js";
-import { hasReplay, replayHealer } from "./wire/refused-replay.js";
+import type { Asked } from "./wire/healed-call.js";
+import {
+  checkHttpOptions,
+  HTTP_OPTION_NAMES,
+  HttpModel,
+  type HttpModelOptions,
+  type WireCall,
+} from "./wire/http-model.js";
 import { describedEfforts } from "./wire/described-efforts.js";
-import { encodeJson } from "./wire/wire-json.js";
 import { WireNames } from "./wire/wire-names.js";
 import { sendableTools } from "./wire/wire-schema.js";
 
 export type { ApiKey } from "./wire/endpoint.js";
 export type { CallLimits } from "./wire/call-limits.js";
+export type { HttpModelOptions } from "./wire/http-model.js";
 export type { CacheLifetime, PromptCacheOptions } from "./openai/openai-cache.js";
 export { CHAT_EFFORTS } from "./openai-chat/openai-chat-request.js";
 
-/** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. */
-export type OpenAiChatOptions = Partial<CallLimits> &
+/** How to reach a server that speaks the OpenAI chat-completions protocol, and how it differs from the others. `apiKey` is sent as a bearer token. */
+export type OpenAiChatOptions = HttpModelOptions &
   PromptCacheOptions & {
-    readonly model: string;
     /** Default `https://api.openai.com/v1`. Its query is kept; user and password in it become basic authentication. */
     readonly baseUrl?: string | undefined;
-    /** Sent as a bearer token. A function is asked before every request, so that keys may expire. */
-    readonly apiKey?: ApiKey | undefined;
-    /** Added to every request; they replace the adapter's own headers. */
-    readonly headers?: Readonly<Record<string, string>> | undefined;
-    readonly fetch?: typeof globalThis.fetch | undefined;
     /** Default `"openai-chat"`. Replies stored under another name do not get their reasoning back. */
     readonly provider?: string | undefined;
-    /** Tokens; only reported by `describe`. */
-    readonly contextWindow?: number | undefined;
     /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
     readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
     /**
@@ -51,20 +43,13 @@ export type OpenAiChatOptions = Partial<CallLimits> &
   };
 
 const OPTION_NAMES = [
-  "model",
-  "baseUrl",
-  "apiKey",
-  "headers",
-  "fetch",
-  "provider",
-  "contextWindow",
   "efforts",
   "echoReasoning",
   "maxTokensField",
   "streamUsage",
   "promptCacheKey",
   "cache",
-  ...LIMIT_NAMES,
+  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
 const WORDS = {
@@ -73,10 +58,6 @@ const WORDS = {
   maxTokensField: ["max_tokens", "max_completion_tokens"],
   streamUsage: [true, false],
 };
-
-const NUMBERS = { ...LEAST_LIMITS, contextWindow: 1 };
-
-type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 
 /**
  * Any server that speaks the chat-completions protocol: OpenAI, Azure, DeepSeek, OpenRouter, vLLM, Ollama, llama.cpp and their like.
@@ -87,32 +68,32 @@ type Way = { readonly stream: boolean; readonly onChunk: ChunkListener };
 export class OpenAiChatModel implements ModelPort {
   readonly #options: OpenAiChatOptions;
   readonly #endpoint: Endpoint;
-  readonly #limits: CallLimits;
+  readonly #http: HttpModel;
   readonly #provider: string;
   readonly #efforts: Readonly<Partial<Record<ReasoningEffort, string>>>;
   readonly #maxTokensField: BodyContext["maxTokensField"];
 
   /** Makes no request. Throws `CompositionError("invalid-config")` for a base URL that is none, an option that is unknown or makes no sense, or no model name. */
   constructor(options: OpenAiChatOptions) {
-    checkOptions("OpenAiChatModel", options, OPTION_NAMES, NUMBERS, WORDS);
-    if (typeof options.model !== "string" || options.model === "") {
-      throw new CompositionError("invalid-config", "OpenAiChatModel needs the name of a model");
-    }
+    checkHttpOptions("OpenAiChatModel", options, { known: OPTION_NAMES, words: WORDS });
     const { baseUrl = "https://api.openai.com/v1", apiKey, headers, fetch } = options;
     this.#options = options;
     this.#endpoint = new Endpoint({ baseUrl, path: "/chat/completions", apiKey, headers, fetch });
     this.#provider = options.provider ?? "openai-chat";
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
-    this.#limits = callLimits(options);
     this.#efforts = { ...CHAT_EFFORTS, ...options.efforts };
+    this.#http = new HttpModel(
+      { provider: this.#provider, prepare: (asked, way) => this.#prepare(asked, way) },
+      options,
+    );
   }
 
   chat(request: ChatRequest): Promise<ModelResponse> {
-    return this.#call(request, { stream: false, onChunk: () => undefined });
+    return this.#http.call(request);
   }
 
   chatStreaming(request: ChatRequest, onChunk: ChunkListener): Promise<ModelResponse> {
-    return this.#call(request, { stream: true, onChunk });
+    return this.#http.call(request, onChunk);
   }
 
   describe(): ModelDescription {
@@ -125,16 +106,9 @@ export class OpenAiChatModel implements ModelPort {
     };
   }
 
-  async #call(request: ChatRequest, way: Way): Promise<ModelResponse> {
-    const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
-    const send = (asked: Asked): Promise<ModelResponse> =>
-      callModel(prepared(this.#provider, () => this.#prepare(asked, way)));
-    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
-  }
-
-  #prepare({ request, replays }: Asked, { stream, onChunk }: Way): ModelCall {
-    const tools = sendableTools(request.tools).map(({ name }) => name);
-    const names = new WireNames(tools);
+  #prepare({ request, replays }: Asked, { stream }: { readonly stream: boolean }): WireCall {
+    const tools = sendableTools(request.tools);
+    const names = new WireNames(tools.map(({ name }) => name));
     const context: BodyContext = {
       names,
       model: this.#options.model,
@@ -149,15 +123,10 @@ export class OpenAiChatModel implements ModelPort {
     };
     return {
       endpoint: this.#endpoint,
-      provider: this.#provider,
-      limits: this.#limits,
-      signal: request.signal,
-      accept: stream ? "text/event-stream" : "application/json",
-      encode: () => encodeJson(chatBody(request, stream, context)),
+      body: () => chatBody(request, stream, context),
       decoder: (emit) => new ChatDecoder(emit),
       names,
-      toolNames: tools.map((name) => names.toWire(name)),
-      onChunk,
+      tools,
     };
   }
 }

@@ -35,7 +35,7 @@ export class AnthropicDecoder implements ReplyDecoder {
   /** The model the server says has answered. */
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #events: JsonEvents;
+  readonly events: JsonEvents;
   readonly #usage = new UsageReader();
   readonly #blocks: BlockReader;
   #stop: string | undefined;
@@ -45,40 +45,20 @@ export class AnthropicDecoder implements ReplyDecoder {
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
     this.#blocks = new BlockReader(emit);
-    this.#events = new JsonEvents({
+    this.events = new JsonEvents({
       take: (value, isErrorEvent) => this.#take(value, isErrorEvent),
       isWhole: () => this.finished,
       decode: decodeLossless,
     });
   }
 
-  get done(): boolean {
-    return this.#events.done;
-  }
-
   get finished(): boolean {
-    return this.done || this.#isWhole || this.#stop !== undefined;
-  }
-
-  get onData(): JsonEvents["onData"] {
-    return this.#events.onData;
-  }
-
-  get onStray(): JsonEvents["onStray"] {
-    return this.#events.onStray;
-  }
-
-  get onDocument(): JsonEvents["onDocument"] {
-    return this.#events.onDocument;
-  }
-
-  ending(): void {
-    this.#events.ending();
+    return this.events.done || this.#isWhole || this.#stop !== undefined;
   }
 
   end(): void {
     const isOver = this.#stop !== undefined || (this.#isWhole && this.#blocks.hasOutput);
-    if (!isOver) throw this.#events.incomplete();
+    if (!isOver) throw this.events.incomplete();
     this.#blocks.end();
     this.#emit({ type: "finish", reason: finishReasonOf(this.#stop ?? ""), rawReason: this.#stop });
   }
@@ -102,7 +82,7 @@ export class AnthropicDecoder implements ReplyDecoder {
         return this.#takeUsage(value["usage"]);
       case "message_stop":
         this.#isWhole = true;
-        this.#events.done = true;
+        this.events.done = true;
         return;
       default:
         if (Array.isArray(value["content"]) || value["role"] === "assistant") this.#takeWhole(value);

@@ -18,7 +18,7 @@ import { encodeJson, fieldOf, listField, objectField, textField } from "../wire/
 export class GeminiDecoder implements ReplyDecoder {
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #events: JsonEvents;
+  readonly events: JsonEvents;
   /** The provider's id of the reply. */
   #responseId: string | undefined;
   #finish: string | undefined;
@@ -29,40 +29,20 @@ export class GeminiDecoder implements ReplyDecoder {
 
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
-    this.#events = new JsonEvents({
+    this.events = new JsonEvents({
       take: (value, isErrorEvent) => this.#take(value, isErrorEvent),
       isWhole: () => this.finished,
       decode: decodeLossless,
     });
   }
 
-  get done(): boolean {
-    return this.#events.done;
-  }
-
   get finished(): boolean {
     return this.#finish !== undefined;
   }
 
-  get onData(): JsonEvents["onData"] {
-    return this.#events.onData;
-  }
-
-  get onStray(): JsonEvents["onStray"] {
-    return this.#events.onStray;
-  }
-
-  get onDocument(): JsonEvents["onDocument"] {
-    return this.#events.onDocument;
-  }
-
-  ending(): void {
-    this.#events.ending();
-  }
-
   end(): void {
     const raw = this.#finish;
-    if (raw === undefined) throw this.#events.incomplete();
+    if (raw === undefined) throw this.events.incomplete();
     const failure = geminiFailure(raw);
     if (failure !== undefined) throw this.#failure(failure.kind, failure.message, raw, failure.retryable);
     this.#emit({ type: "finish", reason: geminiFinish(raw, this.#calls > 0), rawReason: raw });

@@ -20,7 +20,7 @@ export class ChatDecoder implements ReplyDecoder {
   /** The model the server says has answered. */
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #events: JsonEvents;
+  readonly events: JsonEvents;
   readonly #calls = new ToolCallReader();
   readonly #reasoning = new ReasoningReader();
   #choice: unknown;
@@ -33,39 +33,19 @@ export class ChatDecoder implements ReplyDecoder {
 
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
-    this.#events = new JsonEvents({
+    this.events = new JsonEvents({
       take: (value, isErrorEvent) => this.take(value, isErrorEvent),
       isWhole: () => this.finished,
     });
   }
 
-  get done(): boolean {
-    return this.#events.done;
-  }
-
   get finished(): boolean {
-    return this.done || this.#isWhole || this.#finish !== undefined;
-  }
-
-  get onData(): JsonEvents["onData"] {
-    return this.#events.onData;
-  }
-
-  get onStray(): JsonEvents["onStray"] {
-    return this.#events.onStray;
-  }
-
-  get onDocument(): JsonEvents["onDocument"] {
-    return this.#events.onDocument;
-  }
-
-  ending(): void {
-    this.#events.ending();
+    return this.events.done || this.#isWhole || this.#finish !== undefined;
   }
 
   end(): void {
     // The end marker is the wire's own end, for servers that give no reason; of what is cut all the same no call runs, since its reason is no whole one.
-    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.#events.incomplete();
+    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.events.incomplete();
     const details = this.#reasoning.end();
     if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");

@@ -33,7 +33,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** The model the server says has answered. */
   model: string | undefined;
   readonly #emit: (chunk: StreamChunk) => void;
-  readonly #events: JsonEvents;
+  readonly events: JsonEvents;
   readonly #output: ResponsesOutput;
   /** The provider's word for how the reply ended. */
   #end: { readonly reason: FinishReason; readonly raw: string } | undefined;
@@ -41,38 +41,18 @@ export class ResponsesDecoder implements ReplyDecoder {
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
     this.#output = new ResponsesOutput(emit);
-    this.#events = new JsonEvents({
+    this.events = new JsonEvents({
       take: (value, isErrorEvent) => this.#take(value, isErrorEvent),
       isWhole: () => this.finished,
     });
-  }
-
-  get done(): boolean {
-    return this.#events.done || this.finished;
   }
 
   get finished(): boolean {
     return this.#end !== undefined;
   }
 
-  get onData(): JsonEvents["onData"] {
-    return this.#events.onData;
-  }
-
-  get onStray(): JsonEvents["onStray"] {
-    return this.#events.onStray;
-  }
-
-  get onDocument(): JsonEvents["onDocument"] {
-    return this.#events.onDocument;
-  }
-
-  ending(): void {
-    this.#events.ending();
-  }
-
   end(): void {
-    if (this.#end === undefined) throw this.#events.incomplete();
+    if (this.#end === undefined) throw this.events.incomplete();
     this.#emit({ type: "finish", reason: this.#end.reason, rawReason: this.#end.raw });
   }
 

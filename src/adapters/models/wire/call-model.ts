@@ -7,25 +7,24 @@ import type { CallLimits } from "./call-limits.js";
 import type { Endpoint } from "./endpoint.js";
 import { readErrorBody } from "./error-body.js";
 import { httpFailure } from "./http-errors.js";
+import type { JsonEvents } from "./json-events.js";
 import type { ModelFailure } from "./model-failure.js";
 import { ListenerGuard } from "./listener-guard.js";
 import { prepared } from "./prepared.js";
 import { readText } from "./read-text.js";
 import { ownResponse, withOwnName } from "./own-names.js";
-import { type BodySink, ReplyBody } from "./reply-body.js";
+import { ReplyBody } from "./reply-body.js";
 import { RequestWatch } from "./request-watch.js";
 import { type FailedCall, toModelError } from "./to-model-error.js";
 import type { WireNames } from "./wire-names.js";
 
 /** Reads a provider's body into chunks; throws `ModelFailure`. */
-export type ReplyDecoder = BodySink & {
-  /** The wire's end marker was read. */
-  readonly done: boolean;
+export type ReplyDecoder = {
+  /** Reads the body, and hands its events to the decoder. */
+  readonly events: JsonEvents;
   /** The reply is whole, even if the connection should break now. */
   readonly finished: boolean;
   readonly model: string | undefined;
-  /** The body is over: what is fed from now on may be cut. */
-  ending(): void;
   /** Emits the finish, or fails where the reply is not whole. */
   end(): void;
 };
@@ -101,7 +100,7 @@ async function readReply(
     watch.progress();
     take(withOwnName(chunk, names));
   });
-  const body = new ReplyBody(decoder, limits.maxLineBytes);
+  const body = new ReplyBody(decoder.events, limits.maxLineBytes);
   watch.expect(limits.idleTimeoutMs, "piece of the reply");
   let state: "open" | "finished" | "done" = "open";
   await readText(response, watch, limits.maxBodyBytes, (text) => {
@@ -112,13 +111,13 @@ async function readReply(
       state = "finished";
       watch.settle(SETTLE_MS);
     }
-    if (state === "finished" && decoder.done) {
+    if (state === "finished" && decoder.events.done) {
       state = "done";
       watch.settle(DRAIN_MS);
     }
   });
-  decoder.ending();
-  if (!decoder.done) body.end();
+  decoder.events.ending();
+  if (!decoder.events.done) body.end();
   decoder.end();
   return decoder;
 }
