@@ -29,6 +29,7 @@ export const entries: readonly Entry[] = [
   adapter("models/decorators"),
   adapter("models/proxy"),
   adapter("models/offline-demo"),
+  adapter("tools/combinators"),
   adapter("tools/noop"),
   adapter("sessions/memory"),
   adapter("sessions/sqlite"),

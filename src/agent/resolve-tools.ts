@@ -2,7 +2,7 @@ import { AgentError } from "../domain/errors.js";
 import type { ToolListReason } from "../domain/stage.js";
 import { type Turn, withEnding } from "../domain/turn.js";
 import type { Ended } from "./model-request.js";
-import { ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
+import { isCollision, ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Lists the tools, lets hooks choose, and publishes what the turn has. */
@@ -26,6 +26,7 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
 }
 
 function listFailure(error: unknown): unknown {
+  if (isCollision(error)) return error;
   const text = error instanceof ListFailure ? error.message : "the tools could not be listed";
   return new AgentError("runtime", text, { cause: error });
 }

@@ -166,13 +166,18 @@ export async function listTools(
       if (!isList(listed)) throw new TypeError("what was listed is no list");
       lists.push(listed);
     } catch (error) {
-      if (Defect.is(error)) throw error;
+      if (Defect.is(error) || isCollision(error)) throw error;
       if (provider.optional !== true) throw new ListFailure(provider, error);
       secondary({ stage: "tools", operation: `list ${providerLabel(provider)}`, errorCategory: errorCategory(error) });
       lists.push(null);
     }
   }
   return lists;
+}
+
+/** Found by a provider that is made of others: the same as one found between providers (U8). */
+export function isCollision(error: unknown): error is CompositionError {
+  return error instanceof CompositionError && error.kind === "tool-collision";
 }
 
 /** Each entry is checked when the table is made. */
