@@ -1,8 +1,16 @@
 export { Agent } from "./agent/agent.js";
 export type { AgentPorts } from "./agent/agent-ports.js";
 export { createBudget } from "./agent/budget.js";
+export {
+  type CopiedSession,
+  type CopyFailure,
+  type CopyReport,
+  copySessions,
+  type CopySessionsOptions,
+} from "./agent/copy-sessions.js";
 export { type InProcessOptions, InProcessScope } from "./agent/in-process-scope.js";
 export { type LoopPorts, runLoop } from "./agent/run-loop.js";
+export { type Copied, copySession, type CopyOptions, exportSession, importSession } from "./agent/session-transfer.js";
 export { toChatOptions } from "./agent/settings.js";
 export { systemRuntime } from "./agent/system-runtime.js";
 export {
@@ -58,6 +66,7 @@ export { parseSlashLine } from "./domain/slash-line.js";
 export * from "./domain/stage.js";
 export { type PartialResponse, StreamAccumulator } from "./domain/stream.js";
 export type * from "./domain/stream-chunk.js";
+export type { TextSource } from "./domain/text-lines.js";
 export { textTerms } from "./domain/text-terms.js";
 export * from "./domain/tool.js";
 export { orderResults } from "./domain/transcript.js";

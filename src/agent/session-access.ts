@@ -2,15 +2,19 @@ import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
-import { patchMetadata } from "../domain/session-rules.js";
+import { sessionLines } from "../domain/session-lines.js";
+import { patchMetadata, sessionLabel } from "../domain/session-rules.js";
 import { stampMessage } from "../domain/stamp-message.js";
+import type { TextSource } from "../domain/text-lines.js";
 import { NOT_EXECUTED, openCalls } from "../domain/transcript.js";
-import type { SessionAccess } from "../ports/agent-api.js";
+import type { ImportOptions, SessionAccess } from "../ports/agent-api.js";
 import type { Runtime } from "../ports/runtime.js";
-import { invalidInput } from "./invalid-input.js";
+import { importable } from "./importable.js";
 import { missingResults } from "./missing-results.js";
 import { pendingCalls, pendingRecord } from "../domain/deferred-calls.js";
 import type { SessionHost } from "./session-host.js";
+import { isUnwritten, withoutLease } from "./session-transfer.js";
+import { storeError } from "./stores.js";
 import { appendable } from "./turn-input.js";
 import { busy } from "./turn-sessions.js";
 
@@ -34,17 +38,21 @@ export class StoredSessions implements SessionAccess {
     throw new AgentError("session", "could not list the sessions", { cause });
   }
 
-  /** A session as it is stored, the lease of a running turn included. */
+  /** A session as it is stored, the lease of a running turn and fields of later versions included. */
   async read(id: string): Promise<Session> {
-    const { messages, metadata, revision, compaction } = await this.#host.ask("load", id, (stores) =>
-      stores.load(id, undefined),
-    );
-    return { messages, metadata, revision, ...(compaction === undefined ? undefined : { compaction }) };
+    const { from: _from, ...session } = await this.#host.ask("load", id, (stores) => stores.load(id, undefined));
+    return session;
   }
 
-  /** The lease stays behind: it is a turn's here, and nobody's elsewhere (S2). */
-  async export(id: string): Promise<Session> {
-    return withoutLease(await this.read(id));
+  /** One load is of one moment, so it takes no lock: also a turn that runs for days is exported as far as it is stored. */
+  async *export(id: string): AsyncGenerator<string, void> {
+    yield* sessionLines(id, withoutLease(await this.#existing("export", id)));
+  }
+
+  async #existing(operation: string, id: string): Promise<Session> {
+    const session = await this.read(id);
+    if (!isUnwritten(session)) return session;
+    throw storeError(operation, id, new SessionError("load", `${sessionLabel(id)} does not exist`));
   }
 
   /**
@@ -80,7 +88,7 @@ export class StoredSessions implements SessionAccess {
   /** A call that waits for a decision in the session waits for none in the copy: it would be decided twice. */
   async fork(id: string, atMessage?: string): Promise<string> {
     return this.#locked(id, async () => {
-      const session = await this.read(id);
+      const { compaction, ...session } = await this.#existing("fork", id);
       const end =
         atMessage === undefined
           ? session.messages.length - 1
@@ -89,13 +97,13 @@ export class StoredSessions implements SessionAccess {
         throw new SessionError("load", `session ${safeLabel(id)} has no message ${safeLabel(atMessage)}`);
       }
       const messages = session.messages.slice(0, end + 1);
-      const { compaction } = session;
       const keeps = compaction !== undefined && messages.some((message) => message.id === compaction.upTo);
       const metadata = patchMetadata(session.metadata, { [SESSION_KEYS.parent]: id }, Object.values(SESSION_KEYS));
       const fork = this.#runtime.newId();
       const state = { metadata: session.metadata, openCalls: openCalls(messages) };
       const results = pendingCalls(state).length > 0 ? missingResults(state, this.#stamper(fork), NOT_EXECUTED) : [];
       const copy = {
+        ...session,
         messages: [...messages, ...results],
         metadata,
         revision: 0,
@@ -106,9 +114,16 @@ export class StoredSessions implements SessionAccess {
     });
   }
 
-  async import(id: string, session: Session): Promise<void> {
-    const whole = importable(session, this.#runtime);
-    await this.#locked(id, () => this.#host.ask("save", id, (stores) => stores.save(id, whole, { replace: true })));
+  async import(source: Session | TextSource, options: ImportOptions = {}): Promise<string> {
+    const { id: own, session } = await importable(source, this.#runtime);
+    const id = options.id ?? own ?? this.#runtime.newId();
+    const replace = options.replace === true;
+    await this.#locked(id, async () => {
+      if (!replace && !isUnwritten(await this.read(id))) throw exists(id);
+      const whole = replace ? session : { ...session, revision: 0 };
+      await this.#host.ask("save", id, (stores) => stores.save(id, whole, { replace }));
+    });
+    return id;
   }
 
   async delete(id: string): Promise<void> {
@@ -127,25 +142,7 @@ export class StoredSessions implements SessionAccess {
   }
 }
 
-function withoutLease(session: Session): Session {
-  if (!(SESSION_KEYS.turn in session.metadata)) return session;
-  return { ...session, metadata: patchMetadata(session.metadata, {}, [SESSION_KEYS.turn]) };
-}
-
-/** A session from outside: each message is one, and has an id and a time. Throws `AgentError("invalid-input")`. */
-function importable(session: Session, runtime: Runtime): Session {
-  const own = runtime.newId();
-  const at = runtime.now();
-  try {
-    const stampAll = (list: readonly AgentMessage[], place: string, prefix: string): readonly AgentMessage[] =>
-      list.map((message, index) => stampMessage(message, `${prefix}.${index}`, at, `${place}[${index}]`));
-    const messages = stampAll(session.messages, "messages", own);
-    const { compaction } = session;
-    if (compaction === undefined) return withoutLease({ ...session, messages });
-    if (typeof compaction.upTo !== "string") throw new TypeError("compaction.upTo is no text");
-    const record = { ...compaction, messages: stampAll(compaction.messages, "compaction.messages", `${own}.record`) };
-    return withoutLease({ ...session, messages, compaction: record });
-  } catch (error) {
-    throw invalidInput(error);
-  }
+function exists(id: string): AgentError {
+  const text = `${sessionLabel(id)} exists: nothing takes its place unless \`replace\` says so`;
+  return new AgentError("session", text, { cause: new SessionError("conflict", text) });
 }

@@ -106,6 +106,7 @@ async function saveTo(store: SessionStore, id: string, delta: CompareDelta): Pro
     throw new SessionError("conflict", `${safeLabel(id)} was changed by another writer`);
   const compaction = delta.compaction ?? stored.compaction;
   return saveIn(store, id, {
+    ...stored,
     messages: [...stored.messages, ...delta.messages],
     metadata: patchMetadata(stored.metadata, delta.metadata, delta.unset),
     revision: stored.revision,

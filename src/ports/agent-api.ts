@@ -1,6 +1,7 @@
 import type { TurnEvent } from "../domain/event.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import type { DeferredCall, Session, SessionPage, SessionQuery, UsageRecord } from "../domain/session.js";
+import type { TextSource } from "../domain/text-lines.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import type { AgentConfig } from "./agent-config.js";
@@ -95,15 +96,30 @@ export type CompactResult = {
   readonly after: number;
 };
 
+/** Under which id a session is stored, its own by default, a new one where it has none; `replace` lets it take the place of what is there. */
+export type ImportOptions = { readonly id?: string | undefined; readonly replace?: boolean | undefined };
+
 /** Sessions beside the running conversation; built on `load` and `save`, under the session's lock. */
 export type SessionAccess = {
   /** Rejects with `SessionError("load")` when the first store cannot list. */
   list(query?: SessionQuery): Promise<SessionPage>;
-  /** Copies the session up to and including message `atMessage` (default all) to a new id, which it returns. A call that waits for a decision is not executed in the copy. */
+  /**
+   * Copies the session up to and including message `atMessage` (default all) to a new id, which it returns: messages, the user's metadata, fields of later versions. A
+   * call that waits for a decision is not executed in the copy. Rejects for a session or a message that is not there, and has made nothing.
+   */
   fork(id: string, atMessage?: string): Promise<string>;
-  export(id: string): Promise<Session>;
-  /** Replaces what is stored under the id, in all stores. */
-  import(id: string, session: Session): Promise<void>;
+  /**
+   * The session as lines of text, for a file or a body: as it is at the revision it has when the first line is asked for, whatever a turn writes meanwhile.
+   * Of a turn that runs it holds what is stored by then, and never its lease; a resumed turn settles the calls without a result. Throws `AgentError`,
+   * also for an id nobody has written.
+   */
+  export(id: string): AsyncIterable<string>;
+  /**
+   * Stores what `export` wrote, in pieces of any size, or a session, in all stores; answers its id. Everything is read before anything is written: what is cut,
+   * damaged or foreign is `AgentError("invalid-input")` naming the line, and changes nothing. Where a session has the id already it is
+   * `AgentError("session")`, cause `conflict`, unless `replace`.
+   */
+  import(source: Session | TextSource, options?: ImportOptions): Promise<string>;
   /** Rejects with `SessionError("save")`, and has deleted nothing, when one of the stores cannot delete. */
   delete(id: string): Promise<void>;
 };

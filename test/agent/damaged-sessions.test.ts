@@ -72,7 +72,9 @@ test.each(malformed)(
     await using t = await testAgent({ script: replies(1) });
     await t.agent.runTurn("hi", "s");
     const messages = [message as unknown as AgentMessage];
-    const error = await rejectionOf(t.agent.sessions.import("s", { messages, metadata: {}, revision: 0 }));
+    const error = await rejectionOf(
+      t.agent.sessions.import({ messages, metadata: {}, revision: 0 }, { id: "s", replace: true }),
+    );
     expect(error).toMatchObject({ kind: "invalid-input" });
     expect(await stored(t)).toEqual(["user hi", "assistant reply 0"]);
   },
@@ -81,7 +83,7 @@ test.each(malformed)(
 test("a session written by hand may give text in place of parts, and no ids", async () => {
   await using t = await testAgent({ script: replies(1) });
   const messages = [{ role: "user", content: "by hand" } as unknown as AgentMessage];
-  await t.agent.sessions.import("s", { messages, metadata: {}, revision: 0 });
+  await t.agent.sessions.import({ messages, metadata: {}, revision: 0 }, { id: "s", replace: true });
   await t.agent.runTurn("hi", "s");
   expect(sent(t)).toEqual(["user by hand", "user hi"]);
   expect((await t.agent.session("s")).messages[0]).toMatchObject({ id: expect.any(String), at: expect.any(Number) });

@@ -49,7 +49,10 @@ function expectConflict(error: unknown): void {
 test.each<[string, Work]>([
   ["append to", (t, { sessionId }) => t.agent.appendMessage(sessionId, { role: "user", content: "x" })],
   ["fork", (t, { sessionId }) => t.agent.sessions.fork(sessionId)],
-  ["import", (t, { sessionId }) => t.agent.sessions.import(sessionId, { messages: [], metadata: {}, revision: 0 })],
+  [
+    "import",
+    (t, { sessionId }) => t.agent.sessions.import({ messages: [], metadata: {}, revision: 0 }, { id: sessionId }),
+  ],
   ["delete", (t, { sessionId }) => t.agent.sessions.delete(sessionId)],
   ["run a turn on", (t, { sessionId }) => t.agent.runTurn("inner", sessionId)],
 ])("a tool that wants to %s its own session is refused, and its turn goes on (T1)", async (_, work) => {

@@ -47,7 +47,7 @@ describe("what comes from outside is one label in an error", () => {
     const errors = [
       await rejectionOf(t.agent.runTurn([throwing(thrown)], "s")),
       await rejectionOf(t.agent.appendMessage("s", throwing(thrown))),
-      await rejectionOf(t.agent.sessions.import("s", { messages: [throwing(thrown)], metadata: {}, revision: 0 })),
+      await rejectionOf(t.agent.sessions.import({ messages: [throwing(thrown)], metadata: {}, revision: 0 })),
       await rejectionOf(runLoop([throwing(thrown)], { model: new ScriptedModel([]) })),
     ];
     for (const error of errors) {

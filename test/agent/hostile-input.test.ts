@@ -127,6 +127,6 @@ const records: readonly (readonly [string, object])[] = [
 test.each(records)("an import with %s is refused, and nothing is stored", async (_, fields) => {
   await using t = await testAgent({ script: [] });
   const session = { metadata: {}, revision: 0, ...fields } as never;
-  expect((await rejectionOf(t.agent.sessions.import("s", session))).kind).toBe("invalid-input");
+  expect((await rejectionOf(t.agent.sessions.import(session, { id: "s" }))).kind).toBe("invalid-input");
   expect((await t.agent.session("s")).revision).toBe(0);
 });

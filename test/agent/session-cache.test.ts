@@ -86,7 +86,10 @@ test("a session that was replaced as a whole is read anew (S1)", async () => {
   t.sessions.seed("s", { messages: [user("other")] });
   await t.agent.runTurn("two", "s");
   expect(sent(t)).toEqual(["user other", "user two"]);
-  await t.agent.sessions.import("s", { messages: [user("imported")], metadata: {}, revision: 0 });
+  await t.agent.sessions.import(
+    { messages: [user("imported")], metadata: {}, revision: 0 },
+    { id: "s", replace: true },
+  );
   await t.agent.runTurn("three", "s");
   expect(sent(t)).toEqual(["user imported", "user three"]);
 });

@@ -118,8 +118,8 @@ function suite(make: () => Fixture): void {
     expect((await store.load(fork)).metadata).toMatchObject({ parent_session_id: "s" });
     const elsewhere = new MemorySessionStore();
     await using other = await agentOn(elsewhere, stopResponse("unused"));
-    await other.sessions.import("s", await agent.sessions.export("s"));
-    await agent.sessions.import("back", await other.sessions.export("s"));
+    await other.sessions.import(agent.sessions.export("s"));
+    await agent.sessions.import(other.sessions.export("s"), { id: "back" });
     expect((await store.load("back")).messages).toEqual(messages);
   });
 

@@ -6,12 +6,16 @@ import type { CommandContext, CommandPort } from "../../ports/command.js";
 import { CommandRegistry } from "./registry.js";
 import { findSession, newestSessions, titleOf } from "./session-lookup.js";
 
-/** Where `/export` puts a session: `text` is JSON, `name` what the user asked for. Returns the place, for the feedback. */
-export type ExportSession = (text: string, name: string | undefined, sessionId: string) => Promise<string>;
+/** Where `/export` puts a session: `lines` are what `agent.sessions.import` takes, `name` is what the user asked for. Returns the place, for the feedback. */
+export type ExportSession = (
+  lines: AsyncIterable<string>,
+  name: string | undefined,
+  sessionId: string,
+) => Promise<string>;
 
 /** How the session commands act outside the agent. */
 export type SessionCommandsOptions = {
-  /** Default: the JSON itself is the feedback. */
+  /** Default: the lines themselves are the feedback. */
   readonly exportSession?: ExportSession | undefined;
 };
 
@@ -52,10 +56,10 @@ export function sessionCommands(options: SessionCommandsOptions = {}): CommandPo
       {
         id: "export",
         category,
-        description: "Write this session as JSON",
+        description: "Write this session as lines of JSON",
         params: [text("name", "Where to write it", false)],
       },
-      (args, context) => exportJson(args, context, options.exportSession),
+      (args, context) => exportLines(args, context, options.exportSession),
     );
 }
 
@@ -129,15 +133,17 @@ async function compact({ agent, sessionId, signal }: CommandContext): Promise<Co
   }
 }
 
-async function exportJson(
+async function exportLines(
   args: CommandArgs,
   { agent, sessionId }: CommandContext,
   exportSession: ExportSession | undefined,
 ): Promise<CommandOutcome> {
   if (sessionId === undefined) return NO_SESSION;
-  const session = await agent.sessions.export(sessionId);
-  const json = JSON.stringify(session, null, 2);
-  if (exportSession === undefined) return { type: "success", feedback: json };
-  const place = await exportSession(`${json}\n`, argument(args, "name"), sessionId);
-  return { type: "success", feedback: `${session.messages.length} messages written to ${place}` };
+  const lines = agent.sessions.export(sessionId);
+  if (exportSession === undefined) {
+    let feedback = "";
+    for await (const line of lines) feedback += line;
+    return { type: "success", feedback };
+  }
+  return { type: "success", feedback: `written to ${await exportSession(lines, argument(args, "name"), sessionId)}` };
 }

@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { open, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Agent } from "../../agent/agent.js";
 import type { ModelPort } from "../../ports/model.js";
-import { sessionCommands } from "../commands/session-commands.js";
+import { type ExportSession, sessionCommands } from "../commands/session-commands.js";
 import { OfflineDemoModel } from "../models/offline-demo.js";
 import { OpenAiChatModel } from "../models/openai-chat.js";
 import { terminalText } from "../observers/terminal-text.js";
@@ -76,10 +76,18 @@ function greeting({ server, session, db, root }: ChatSettings): string {
 }
 
 /** Never replaces a file; the user's own name for it is taken as given. */
-function exportInto(cwd: string): (text: string, name: string | undefined, sessionId: string) => Promise<string> {
-  return async (text, name, sessionId) => {
-    const place = resolve(cwd, name ?? `ennead-${sessionId.replace(/[^A-Za-z0-9-]/g, "_").slice(0, 64)}.json`);
-    await writeFile(place, text, { flag: "wx", mode: 0o600 });
+function exportInto(cwd: string): ExportSession {
+  return async (lines, name, sessionId) => {
+    const place = resolve(cwd, name ?? `ennead-${sessionId.replace(/[^A-Za-z0-9-]/g, "_").slice(0, 64)}.jsonl`);
+    const file = await open(place, "wx", 0o600);
+    try {
+      await writeFile(file, lines);
+    } catch (error) {
+      await rm(place, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
     return place;
   };
 }

@@ -16,6 +16,7 @@ import {
   toolCallResponse,
   toolOutcome,
 } from "../../../src/testkit/index.js";
+import { textFrom } from "../../support/texts.js";
 
 /** An agent with `count` stored sessions `s1`, `s2`... of one turn each; the last is the newest. */
 async function withSessions(count: number, options?: SessionCommandsOptions): Promise<TestAgent> {
@@ -92,10 +93,8 @@ describe("/resume", () => {
   it("follows a conversation that went on in another session", async () => {
     await using test = await withSessions(2);
     const old = await test.agent.session("s1");
-    await test.agent.sessions.import("s1", {
-      ...old,
-      metadata: { ...old.metadata, [SESSION_KEYS.redirectedTo]: "s2" },
-    });
+    const moved = { ...old, metadata: { ...old.metadata, [SESSION_KEYS.redirectedTo]: "s2" } };
+    await test.agent.sessions.import(moved, { id: "s1", replace: true });
     expect(sessionChange(await run(test, "/resume s1"))).toBe("s2");
   });
 });
@@ -167,22 +166,23 @@ describe("/compact", () => {
 });
 
 describe("/export", () => {
-  it("gives the whole session as JSON", async () => {
+  it("gives the whole session as lines that can be imported", async () => {
     await using test = await withSessions(1);
-    expect(JSON.parse(textOf(await run(test, "/export", "s1")))).toEqual(
-      JSON.parse(JSON.stringify(await test.agent.session("s1"))),
-    );
+    const text = textOf(await run(test, "/export", "s1"));
+    await test.agent.sessions.import(text, { id: "copy" });
+    const { messages, metadata } = await test.agent.session("s1");
+    expect(await test.agent.session("copy")).toMatchObject({ messages, metadata });
   });
 
-  it("hands text, wanted name and id to the host, and tells where it went", async () => {
+  it("hands lines, wanted name and id to the host, and tells where it went", async () => {
     const written: unknown[] = [];
     await using test = await withSessions(1, {
-      exportSession: (text, name, id) => {
-        written.push([JSON.parse(text).messages.length, name, id]);
-        return Promise.resolve("there");
+      exportSession: async (lines, name, id) => {
+        written.push([(await textFrom(lines)).split("\n").length - 1, name, id]);
+        return "there";
       },
     });
-    expect(textOf(await run(test, "/export 'my file'", "s1"))).toBe("2 messages written to there");
-    expect(written).toEqual([[2, "my file", "s1"]]);
+    expect(textOf(await run(test, "/export 'my file'", "s1"))).toBe("written to there");
+    expect(written).toEqual([[3, "my file", "s1"]]);
   });
 });
