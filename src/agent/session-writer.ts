@@ -7,6 +7,7 @@ import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
 import type { Conversation, Standing } from "./conversation.js";
+import { writeReplayed } from "./replayed-write.js";
 import { storeError, type Stores } from "./stores.js";
 
 /** What a write changes beside adding messages. */
@@ -141,9 +142,33 @@ export class RoundWriter implements Writer {
     return work();
   }
 
+  /** How often it beats is chance, which no record of a turn may hold: where steps are replayed it is none, and later writes go by the lease. */
   beat(): void {
     if (this.#state !== "open") return;
-    this.add([], { metadata: { [SESSION_KEYS.turn]: this.#lease() } }).catch(() => undefined);
+    if (!this.#options.replays) this.add([], { metadata: this.#leased() }).catch(() => undefined);
+    else if (this.#flushing === undefined) {
+      this.#flushing = this.#beatUnrecorded();
+      this.#flushing.catch(() => undefined);
+    }
+  }
+
+  async #beatUnrecorded(): Promise<void> {
+    const { scope, stores, conversation, storeTimeoutMs, turnId, runtime } = this.#options;
+    const metadata = this.#leased();
+    const delta = { messages: [], metadata, operationId: `${turnId}.${runtime.newId()}` };
+    const write = (): Promise<Revision> =>
+      writeReplayed(stores, conversation, turnId, { ...delta, baseRevision: conversation.revision });
+    try {
+      const outcome = await scope.bounded(write, storeTimeoutMs, { keep: true });
+      if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
+      conversation.commit({ metadata }, outcome.value);
+    } catch (error) {
+      this.#options.onFailure(error);
+      this.#fail(error);
+      throw error;
+    } finally {
+      this.#flushing = undefined;
+    }
   }
 
   #flush(): Promise<void> {
@@ -172,9 +197,11 @@ export class RoundWriter implements Writer {
     const number = nextWrite();
     let { metadata } = batch;
     const write = (): Promise<Revision> => {
-      if (lease) metadata = { ...metadata, [SESSION_KEYS.turn]: this.#lease() };
+      if (lease) metadata = { ...metadata, ...this.#leased() };
       const delta = { ...batch, metadata, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
-      return stores.write(conversation, delta);
+      return this.#options.replays && !lease
+        ? writeReplayed(stores, conversation, turnId, delta)
+        : stores.write(conversation, delta);
     };
     const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
     if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
@@ -188,9 +215,9 @@ export class RoundWriter implements Writer {
     this.#failure = error;
   }
 
-  #lease(): JsonObject {
+  #leased(): JsonObject {
     const { turnId, runtime, turnLeaseMs } = this.#options;
-    return { turnId, until: runtime.now() + turnLeaseMs };
+    return { [SESSION_KEYS.turn]: { turnId, until: runtime.now() + turnLeaseMs } };
   }
 }
 

@@ -152,5 +152,10 @@ export function storeError(operation: string, id: string, cause: unknown): unkno
 
 /** True for a write that lost against another writer. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof AgentError && error.cause instanceof SessionError && error.cause.kind === "conflict";
+  return error instanceof AgentError && isStoreConflict(error.cause);
+}
+
+/** The same as the authority tells it. */
+export function isStoreConflict(error: unknown): boolean {
+  return error instanceof SessionError && error.kind === "conflict";
 }

@@ -52,6 +52,13 @@ export {
   type ToolProviderCapability,
   type ToolProviderFixture,
 } from "./claims/tool-provider.js";
+export { assertCrashSafe, crashPoints } from "./crash/crash-points.js";
+export type { CrashFault } from "./crash/crash-checks.js";
+export type { CrashOutcome, CrashReport } from "./crash/crash-report.js";
+export type { CrashLife, CrashPlace, CrashRecovery, CrashScenario } from "./crash/crash-scenario.js";
+export { Journal, type JournalStep } from "./crash/journal.js";
+export { type CrashPoint, type JournalOptions, JournalScope } from "./crash/journal-scope.js";
+export { ConversingModel } from "./fakes/conversing-model.js";
 export { modelStep, type ModelStep, type Pace } from "./fakes/model-step.js";
 export { commandDef, type InvokeRecord, RecordingCommands } from "./fakes/recording-commands.js";
 export { type CompressRecord, type CompressStep, RecordingCompressor } from "./fakes/recording-compressor.js";
