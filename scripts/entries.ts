@@ -36,6 +36,7 @@ export const entries: readonly Entry[] = [
   adapter("sessions/postgres"),
   adapter("sessions/redis"),
   adapter("memory/in-memory"),
+  adapter("memory/sqlite"),
   adapter("memory/noop"),
   adapter("compressors/sliding-window"),
   adapter("compressors/noop"),
@@ -70,5 +71,6 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   "reflect-metadata": ["src/agent/container.ts"],
   "@ai-sdk/provider": ["src/adapters/models/ai-sdk/ai-sdk-types.ts"],
   pg: ["src/adapters/sessions/postgres-database.ts"],
+  "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
 };

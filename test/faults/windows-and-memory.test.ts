@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SlidingWindowCompressor } from "../../src/adapters/compressors/sliding-window.js";
 import { InMemoryMemory } from "../../src/adapters/memory/in-memory.js";
+import { SqliteMemory } from "../../src/adapters/memory/sqlite.js";
 import { NoopMemory } from "../../src/adapters/memory/noop.js";
 import { type AgentMessage, type MessageInput, textOf } from "../../src/domain/message.js";
 import { assistantMessage, toolResultMessage, userMessage } from "../../src/domain/message.js";
@@ -62,6 +63,7 @@ describe("windows", () => {
 describe.each([
   ["in-memory", () => new InMemoryMemory()],
   ["noop", () => new NoopMemory()],
+  ["SQLite", () => new SqliteMemory({ path: ":memory:" })],
 ])("%s memory", (_name, make) => {
   test.each(["", " ", "\n", "!!!", '"', "*"])("F204: a query of %j finds nothing and throws nothing", async (query) => {
     const memory = make();
@@ -70,7 +72,15 @@ describe.each([
   });
 });
 
-describe("in-memory memory with a score of its own", () => {
+/** Entries whose vectors have these cosines with that of the query. */
+async function vectorMemory(cosines: Record<string, number>): Promise<SqliteMemory> {
+  const vectorOf = (text: string): number[] => [cosines[text] ?? 1, Math.sqrt(1 - (cosines[text] ?? 1) ** 2)];
+  const memory = new SqliteMemory({ path: ":memory:", embedding: { embed: vectorOf } });
+  for (const id of Object.keys(cosines)) await memory.store({ id, content: id });
+  return memory;
+}
+
+describe("a memory with scores of vectors", () => {
   const scores: Record<string, number> = { far: 0.1, same: 1, opposite: -0.4, near: 0.6 };
 
   test.each([
@@ -85,5 +95,7 @@ describe("in-memory memory with a score of its own", () => {
     const hits = await memory.search({ query: "x", threshold });
     expect(hits.map((hit) => hit.id)).toEqual(expected);
     expect(hits.map((hit) => hit.score)).toEqual(expected.map((id) => scores[id]));
+    const byVector = await vectorMemory(scores).then((sqlite) => sqlite.search({ query: "x", threshold }));
+    expect(byVector.map(({ id, score }) => [id, score])).toEqual(hits.map(({ id, score }) => [id, score]));
   });
 });

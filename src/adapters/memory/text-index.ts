@@ -1,6 +1,4 @@
-/** BM25's usual constants: how soon repetition stops counting, and how much length counts. */
-const SATURATION = 1.2;
-const LENGTH_WEIGHT = 0.75;
+import { rarity, share } from "./bm25.js";
 
 type Terms = { readonly counts: ReadonlyMap<string, number>; readonly length: number };
 
@@ -51,16 +49,12 @@ export class TextIndex {
   }
 
   #rarity(term: string): number {
-    const having = this.#idsByTerm.get(term)?.size ?? 0;
-    return Math.log(1 + (this.#texts.size - having + 0.5) / (having + 0.5));
+    return rarity(this.#texts.size, this.#idsByTerm.get(term)?.size ?? 0);
   }
 
   /** What repetition and length make of one term in one text, between 0 and 1. */
   #share(id: string, term: string): number {
     const text = this.#texts.get(id);
-    const count = text?.counts.get(term) ?? 0;
-    const average = this.#length / this.#texts.size;
-    const length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * ((text?.length ?? 0) / average);
-    return count / (count + SATURATION * length);
+    return share(text?.counts.get(term) ?? 0, text?.length ?? 0, this.#length / this.#texts.size);
   }
 }

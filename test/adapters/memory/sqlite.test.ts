@@ -1,0 +1,165 @@
+import { statSync, writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
+import { SqliteMemory } from "../../../src/adapters/memory/sqlite.js";
+import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
+import { CompositionError } from "../../../src/domain/errors.js";
+import type { MemoryQuery } from "../../../src/domain/memory.js";
+import type { MemoryPort } from "../../../src/ports/memory.js";
+import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
+import { letterVector } from "./letter-vectors.js";
+import { sqliteMemoryFixture } from "./sqlite-memory-fixture.js";
+
+describe("SqliteMemory", () => {
+  runClaims({ test: it, claims: memoryPortClaims, make: () => sqliteMemoryFixture() });
+});
+
+describe("SqliteMemory with vectors", () => {
+  runClaims({
+    test: it,
+    claims: memoryPortClaims,
+    make: () => ({ ...sqliteMemoryFixture({ embedding: { embed: letterVector } }), scores: [-1, 1] as const }),
+    capabilities: { words: { missing: "every entry has a vector, and so is a hit" } },
+  });
+});
+
+const vocabulary = ["the", "red", "apple", "tree", "日本", "🔥", "a_b", "x".repeat(300), "!"];
+const text = fc.array(fc.constantFrom(...vocabulary), { maxLength: 8 }).map((words) => words.join(" "));
+const id = fc.constantFrom("a", "b", "c", "d", "e", "f");
+const change = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ id, content: text, n: fc.integer({ min: 0, max: 2 }) }) },
+  fc.record({ forget: id }),
+);
+
+const hitsOf = async (memory: MemoryPort, query: MemoryQuery): Promise<unknown[]> =>
+  (await memory.search(query)).map(({ score = 0, ...entry }) => ({ ...entry, score: Number(score.toFixed(9)) }));
+
+describe("the words of SqliteMemory", () => {
+  it("find and score any history of stores and deletes as InMemoryMemory does", { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { maxLength: 16 }),
+        text,
+        fc.integer({ min: 1, max: 6 }),
+        async (changes, query, topK) => {
+          await using sqlite = new SqliteMemory({ path: ":memory:" });
+          const reference = new InMemoryMemory();
+          for (const step of changes) {
+            for (const memory of [sqlite, reference]) {
+              if ("forget" in step) await memory.delete(step.forget);
+              else await memory.store({ id: step.id, content: step.content, metadata: { n: step.n } });
+            }
+          }
+          for (const asked of [
+            { query, topK },
+            { query, threshold: 0.2 },
+            { query, filter: { n: 1 } },
+          ]) {
+            expect(await hitsOf(sqlite, asked)).toEqual(await hitsOf(reference, asked));
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("answer with the best even where the search never looks at every entry with a common word", async () => {
+    await using sqlite = new SqliteMemory({ path: ":memory:" });
+    const reference = new InMemoryMemory();
+    for (let n = 0; n < 400; n++) {
+      const content = `the ${n % 7 === 0 ? "red " : ""}${n % 40 === 0 ? "kiwi " : ""}${"filler ".repeat(n % 5)}`;
+      for (const memory of [sqlite, reference]) await memory.store({ id: `${n}`, content, metadata: { odd: n % 2 } });
+    }
+    for (const query of ["the red kiwi", "kiwi the", "the", "red the nothing"]) {
+      for (const asked of [
+        { query, topK: 3 },
+        { query, topK: 200 },
+        { query, topK: 5, filter: { odd: 1 } },
+      ]) {
+        expect(await hitsOf(sqlite, asked)).toEqual(await hitsOf(reference, asked));
+      }
+    }
+  });
+
+  it("choose by the hundred rarest where a query has more, and find the last of them", async () => {
+    await using sqlite = new SqliteMemory({ path: ":memory:" });
+    const words = Array.from({ length: 300 }, (_, n) => `word${n}`);
+    for (const word of words) await sqlite.store({ id: word, content: `${word} and` });
+    await sqlite.store({ id: "most", content: words.join(" ") });
+    const hits = await sqlite.search({ query: `and ${words.join(" ")}`, topK: 500 });
+    expect(hits[0]?.id).toBe("most");
+    expect(hits.length).toBeGreaterThan(100);
+  });
+});
+
+describe("the file of SqliteMemory", () => {
+  it("is for its owner alone", async () => {
+    await using fixture = sqliteMemoryFixture();
+    await fixture.memory.store({ content: "apple" });
+    for (const path of [fixture.path, `${fixture.path}-wal`, `${fixture.path}-shm`])
+      expect(statSync(path).mode & 0o777, path).toBe(0o600);
+  });
+
+  it("may be that of the sessions", async () => {
+    await using fixture = sqliteMemoryFixture();
+    await fixture.memory.store({ id: "a", content: "apple" });
+    await using sessions = new SqliteSessionStore({ path: fixture.path });
+    await sessions.append("s", { operationId: "o", baseRevision: 0, messages: [], metadata: { k: 1 } });
+    await using again = fixture.open();
+    expect(await again.search({ query: "apple" })).toMatchObject([{ id: "a" }]);
+    expect((await sessions.load("s")).metadata).toEqual({ k: 1 });
+  });
+
+  it.each(["no database at all, but long enough to be looked at".repeat(40), ""])(
+    "that is none is an error which names the memory, or is made one: %#",
+    async (bytes) => {
+      await using fixture = sqliteMemoryFixture();
+      writeFileSync(fixture.path, bytes);
+      if (bytes === "") expect(await fixture.memory.search({ query: "apple" })).toEqual([]);
+      else
+        await expect(fixture.memory.store({ content: "apple" })).rejects.toMatchObject({
+          name: "MemoryError",
+          kind: "store",
+          message: expect.stringMatching(/^MemoryError\(store\): sqlite ".*": the file is damaged$/) as string,
+        });
+    },
+  );
+
+  it("of a newer version is refused and left as it is", async () => {
+    await using fixture = sqliteMemoryFixture();
+    await fixture.memory.store({ content: "apple" });
+    fixture.sql("UPDATE ennead_schema SET version = 99 WHERE part = 'memory'");
+    await using later = fixture.open();
+    await expect(later.search({ query: "apple" })).rejects.toThrow(/MemoryError\(search\): .*schema 99/);
+  });
+
+  it("in a directory that is not there is an error now, and opened once it is", async () => {
+    const memory = new SqliteMemory({ path: "/nowhere/at/all/memory.db" });
+    await expect(memory.delete("a")).rejects.toMatchObject({ name: "MemoryError", kind: "delete" });
+    await memory.close();
+  });
+
+  it("takes no call once it is closed, and closing twice is none", async () => {
+    await using fixture = sqliteMemoryFixture();
+    await fixture.memory.store({ content: "apple" });
+    await fixture.memory.close();
+    await fixture.memory.close();
+    await expect(fixture.memory.search({ query: "apple" })).rejects.toThrow(/MemoryError\(search\): .*closed/);
+  });
+});
+
+describe("the options of SqliteMemory", () => {
+  it.each([
+    undefined,
+    {},
+    { path: "" },
+    { path: 5 },
+    { path: "a", embed: letterVector },
+    { path: "a", embedding: {} },
+    { path: "a", embedding: { embed: letterVector, failure: "never" } },
+    { path: "a", embedding: { embed: letterVector, timeoutMs: 0 } },
+  ])("are refused when they are %j", (options) => {
+    expect(() => new SqliteMemory(options as never)).toThrow(CompositionError);
+  });
+});
