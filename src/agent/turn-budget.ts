@@ -1,4 +1,4 @@
-import { estimateAll, utf8Bytes } from "../domain/estimate.js";
+import { estimateAll, estimateTools } from "../domain/estimate.js";
 import type { Limits } from "../domain/limits.js";
 import type { UsageRecord } from "../domain/session.js";
 import type { Budget, PricedModel } from "../ports/budget.js";
@@ -116,8 +116,7 @@ export class TurnBudget {
         maxTotalTokens !== Number.POSITIVE_INFINITY || price !== undefined,
     );
     if (!counted) return { inputTokens: 0, outputTokens: 0, model };
-    const schemas = tools.length === 0 ? 0 : Math.ceil(utf8Bytes(JSON.stringify(tools)) / 4);
-    return { inputTokens: estimateAll(messages) + schemas, outputTokens, model };
+    return { inputTokens: estimateAll(messages) + estimateTools(tools), outputTokens, model };
   }
 }
 

@@ -1,40 +1,84 @@
-import type { AgentMessage, AssistantPart } from "./message.js";
+import { isAdopted } from "./adopt.js";
+import type { Content } from "./content.js";
+import { fileTokens, imageTokens } from "./media-tokens.js";
+import type { AgentMessage, AssistantPart, Message } from "./message.js";
 import { isMessage } from "./message.js";
+import { textTokens } from "./text-tokens.js";
+import type { ToolDef } from "./tool.js";
 
-const IMAGE_TOKENS = 1_000;
 const MESSAGE_TOKENS = 4;
+const CALL_TOKENS = 8;
+const TOOL_TOKENS = 8;
+
+/** How text is counted; `textTokens` unless somebody knows better. */
+export type CountText = (text: string) => number;
+
+/** Stored messages never change, and each is asked about before every model call. */
+const known = new WeakMap<AgentMessage, number>();
 
 /**
- * Tokens a message will take in a request, roughly: a quarter of its UTF-8 bytes, a flat 1,000 for an image or file whatever its
- * size, 4 for the message itself. An estimate of our own; reported usage is the truth.
+ * Tokens a message will take in a request, roughly: its text by the shape of its words, an image by its pixels, a file by its kind and
+ * length, and 4 for the message itself. Custom messages count nothing. An estimate of our own; reported usage is the truth. Linear in
+ * the text, and free for a stored message that was asked about before.
  */
 export function estimateTokens(message: AgentMessage): number {
-  if (!isMessage(message)) return 0;
-  let bytes = 0;
-  let media = 0;
-  if (message.role === "assistant") for (const part of message.parts) bytes += partBytes(part);
-  else {
-    for (const part of message.content) {
-      if (part.type === "text") bytes += utf8Bytes(part.text);
-      else media += 1;
-    }
-    if (message.role === "tool" && message.content.length === 0 && message.structured !== undefined) {
-      bytes += utf8Bytes(JSON.stringify(message.structured));
-    }
-  }
-  return MESSAGE_TOKENS + Math.ceil(bytes / 4) + media * IMAGE_TOKENS;
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  const tokens = messageTokens(message, textTokens);
+  if (isAdopted(message)) known.set(message, tokens);
+  return tokens;
 }
 
-function partBytes(part: AssistantPart): number {
+/** The same with somebody else's count of text. */
+export function messageTokens(message: AgentMessage, count: CountText): number {
+  return isMessage(message) ? MESSAGE_TOKENS + Math.ceil(bodyTokens(message, count)) : 0;
+}
+
+function bodyTokens(message: Message, count: CountText): number {
+  let tokens = 0;
+  if (message.role === "assistant") {
+    for (const part of message.parts) tokens += partTokens(part, count);
+    return tokens;
+  }
+  for (const part of message.content) tokens += contentTokens(part, count);
+  if (message.role === "tool" && message.content.length === 0 && message.structured !== undefined) {
+    tokens += count(JSON.stringify(message.structured));
+  }
+  return tokens;
+}
+
+function contentTokens(part: Content, count: CountText): number {
   switch (part.type) {
     case "text":
-    case "reasoning":
-      return utf8Bytes(part.text);
-    case "toolCall":
-      return utf8Bytes(part.name) + utf8Bytes(part.raw ?? JSON.stringify(part.arguments));
+      return count(part.text);
+    case "image":
+      return imageTokens(part);
+    case "file":
+      return fileTokens(part);
     default:
       return 0;
   }
+}
+
+function partTokens(part: AssistantPart, count: CountText): number {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return count(part.text);
+    case "toolCall":
+      return CALL_TOKENS + count(part.name) + count(part.raw ?? JSON.stringify(part.arguments));
+    default:
+      return 0;
+  }
+}
+
+/** Tokens of the tools a request offers: their names, descriptions and input schemas. */
+export function estimateTools(tools: readonly ToolDef[]): number {
+  let tokens = 0;
+  for (const { name, description, inputSchema } of tools) {
+    tokens += TOOL_TOKENS + textTokens(name) + textTokens(description) + textTokens(JSON.stringify(inputSchema));
+  }
+  return Math.ceil(tokens);
 }
 
 /** Length of a text in UTF-8, a lone surrogate counted as three bytes. */

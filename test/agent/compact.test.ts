@@ -195,7 +195,7 @@ describe("compact changes and writes nothing (C1)", () => {
       "for what does not shrink",
       (messages) => ({
         type: "replace",
-        messages: [userMessage(long("more")), userMessage(long("and more"))],
+        messages: [userMessage(long("more")), userMessage(long("and much more"))],
         upTo: messages[1]?.id,
       }),
       ["refused"],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createBudget } from "../../src/agent/budget.js";
 import { runLoop } from "../../src/agent/run-loop.js";
 import { AgentError, CompositionError, ModelError } from "../../src/domain/errors.js";
-import { estimateAll, utf8Bytes } from "../../src/domain/estimate.js";
+import { estimateAll, estimateTools } from "../../src/domain/estimate.js";
 import { userMessage } from "../../src/domain/message.js";
 import type { ModelResponse } from "../../src/domain/model.js";
 import type { Usage } from "../../src/domain/usage.js";
@@ -29,8 +29,7 @@ const OUT = 4096;
 /** What was reserved for the nth request. */
 function reservedFor(t: TestAgent, nth: number, outputTokens = OUT): number {
   const { messages, tools } = t.model.requests[nth] ?? { messages: [], tools: [] };
-  const schemas = tools.length === 0 ? 0 : Math.ceil(utf8Bytes(JSON.stringify(tools)) / 4);
-  return estimateAll(messages) + schemas + outputTokens;
+  return estimateAll(messages) + estimateTools(tools) + outputTokens;
 }
 
 /** The limit that a turn ran into. */
