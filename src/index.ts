@@ -51,6 +51,7 @@ export * from "./domain/memory.js";
 export * from "./domain/message.js";
 export type * from "./domain/model.js";
 export { type NextStep, nextStep, STOP_REASONS, type StepLimits } from "./domain/next-step.js";
+export { isPinned, pinned, PINNED_KEY } from "./domain/pins.js";
 export { safeLabel } from "./domain/safe-label.js";
 export * from "./domain/session.js";
 export {

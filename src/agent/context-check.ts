@@ -1,5 +1,6 @@
 import { estimateAll } from "../domain/estimate.js";
 import { type AgentMessage, isMessage } from "../domain/message.js";
+import { isPinned, pinnedMessages } from "../domain/pins.js";
 import type { Compaction } from "../domain/session.js";
 import { openCalls, requestView } from "../domain/transcript.js";
 
@@ -18,8 +19,8 @@ function lastIndex(messages: readonly AgentMessage[], is: (message: AgentMessage
 }
 
 /**
- * A proposal as it may be sent (C1): whole exchanges, the newest user message and the last exchange in their place, a user message
- * first. Nothing when it does not shrink the estimate, or begins with a new message that is not the user's.
+ * A proposal as it may be sent (C1): whole exchanges, the newest user message, the last exchange and what is pinned in their place, a
+ * user message first. Nothing when it does not shrink the estimate, or begins with a new message that is not the user's.
  */
 export function checkedView(
   current: readonly AgentMessage[],
@@ -30,7 +31,7 @@ export function checkedView(
   const place = placesOf(current);
   const early: AgentMessage[] = [];
   const late: AgentMessage[] = [];
-  for (const message of proposed) {
+  for (const message of withPins(proposed, current, place)) {
     const index = place.get(message.id);
     if (index !== undefined && (index === user || index >= exchange)) continue;
     (late.length > 0 || (index !== undefined && index > user) ? late : early).push(message);
@@ -50,6 +51,26 @@ function fromFirstUser(messages: readonly AgentMessage[], place: ReadonlyMap<str
     (message) => message.role === "user" || (isMessage(message) && !place.has(message.id) && message.role !== "system"),
   );
   return messages.filter((message, index) => index >= first || message.role === "system");
+}
+
+type Places = ReadonlyMap<string, number>;
+
+/** With what is pinned in its place, side by side as it was: a compressor may have left it out, moved it or made a copy of it. */
+function withPins(proposed: readonly AgentMessage[], current: readonly AgentMessage[], place: Places): AgentMessage[] {
+  const pins = pinnedMessages(current);
+  if (pins.length === 0) return [...proposed];
+  const copies = new Map(proposed.map((message) => [message.id, message]));
+  const ids = new Set(pins.map(({ id }) => id));
+  const whole = proposed.filter(({ id }) => !ids.has(id));
+  for (const pin of pins) insert(whole, isPinned(pin) ? pin : (copies.get(pin.id) ?? pin), place);
+  return whole;
+}
+
+/** Before the first message that was behind it, else at the end. */
+function insert(messages: AgentMessage[], message: AgentMessage, place: Places): void {
+  const own = place.get(message.id) ?? 0;
+  const next = messages.findIndex(({ id }) => (place.get(id) ?? -1) > own);
+  messages.splice(next < 0 ? messages.length : next, 0, message);
 }
 
 function placesOf(messages: readonly AgentMessage[]): Map<string, number> {
@@ -82,7 +103,7 @@ export type Replacement = { readonly record: Compaction; readonly view: readonly
 
 /**
  * A record whose messages stand for everything up to `upTo` (C1): the cut moves back to the start of the last exchange; the newest
- * user message stays, in the record where it lies before the cut. What is stored before the end of the record but shown behind the
+ * user message and what is pinned stay, in the record where they lie before the cut. What is stored before the end of the record but shown behind the
  * cut, and what an earlier record shows there, goes into the record. Nothing when it does not shrink the estimate.
  */
 export function checkedReplacement(
@@ -104,9 +125,11 @@ export function checkedReplacement(
     (place.get(message.id) ?? Number.POSITIVE_INFINITY) <= end || recorded.has(message.id);
   const behind = current.slice(cut + 1);
   const kept = new Set([...behind, current[user]].map((message) => message?.id));
-  const messages = proposed.filter((message) => !kept.has(message.id));
+  const shown = placesOf(current);
+  const unkept = proposed.filter((message) => !kept.has(message.id));
+  const messages = withPins(unkept, current.slice(0, cut + 1), shown).filter(({ id }) => !kept.has(id));
   const newest = current[user];
-  if (newest !== undefined && user <= cut) messages.push(newest);
+  if (newest !== undefined && user <= cut) insert(messages, newest, shown);
   messages.push(...behind.filter(early));
   const whole = withResults(messages, current);
   const view = requestView([...whole, ...behind.filter((message) => !early(message))]);

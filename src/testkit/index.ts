@@ -17,6 +17,12 @@ export {
   type CommandPortFixture,
   type SampleInvocation,
 } from "./claims/command-port.js";
+export {
+  compressorClaims,
+  type CompressorCapability,
+  type CompressorClaim,
+  type CompressorFixture,
+} from "./claims/compressor.js";
 export * from "./claims/index.js";
 export {
   lifecycleClaims,

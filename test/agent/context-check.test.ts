@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { checkedReplacement, checkedView } from "../../src/agent/context-check.js";
 import { Conversation } from "../../src/agent/conversation.js";
 import { estimateAll } from "../../src/domain/estimate.js";
+import { adopt } from "../../src/domain/adopt.js";
 import { type AgentMessage, toolCallsOf } from "../../src/domain/message.js";
+import { isPinned, PINNED_KEY } from "../../src/domain/pins.js";
 import { openCalls } from "../../src/domain/transcript.js";
 import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import { calling, reply, result, user } from "../support/conversations.js";
@@ -13,13 +15,21 @@ const step = fc.record({
   kind: fc.constantFrom("user", "user", "reply", "calls", "tangled"),
   text: word,
   ids: fc.uniqueArray(fc.constantFrom("c1", "c2", "c3"), { minLength: 1, maxLength: 3 }),
+  pin: fc.nat(8),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+const withPin = (message: AgentMessage): AgentMessage =>
+  adopt({ ...message, metadata: { [PINNED_KEY]: true } }, "pinned");
 
 /** A stored history whose calls all have results, ending as a request may: with a user message or a result. */
 const histories = fc.array(step, { maxLength: 12 }).map((steps) => {
   const messages: AgentMessage[] = [user("first", "first words")];
   const id = (): string => `m${messages.length}`;
+  const pinLast = (pin: number): void => {
+    const last = messages.at(-1);
+    if (pin === 0 && last !== undefined) messages[messages.length - 1] = withPin(last);
+  };
   const add = ({ kind, text, ids }: Step): void => {
     if (kind === "user") return void messages.push(user(id(), text));
     if (kind === "reply") return void messages.push(reply(id(), text));
@@ -27,7 +37,10 @@ const histories = fc.array(step, { maxLength: 12 }).map((steps) => {
     if (kind === "tangled") messages.push(user(id(), text));
     for (const callId of ids.toReversed()) messages.push(result(id(), callId, text));
   };
-  steps.forEach(add);
+  for (const given of steps) {
+    add(given);
+    pinLast(given.pin);
+  }
   if (messages.at(-1)?.role === "assistant") messages.push(user(id(), "go on"));
   return messages;
 });
@@ -50,6 +63,7 @@ function expectKept(current: readonly AgentMessage[], view: readonly AgentMessag
   expect(view.at(-1)?.role).not.toBe("assistant");
   expect(estimateAll(view)).toBeLessThan(estimateAll(current));
   expect(view).toContain(current.findLast(({ role }) => role === "user"));
+  for (const message of current) if (isPinned(message)) expect(view).toContain(message);
   const first = view.find(({ role }) => role !== "system") as AgentMessage;
   const exchange = current.findLastIndex(({ role }) => role === "assistant");
   // With no message of the user left in front of it, an exchange of an earlier turn cannot begin a request.
