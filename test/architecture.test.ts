@@ -35,6 +35,8 @@ describe("the dependency rule", () => {
     ["an adapter imports no unlisted package", "src/adapters/models/a.ts", "left-pad"],
     ["an adapter imports no peer of another", "src/adapters/models/a.ts", "tsyringe"],
     ["a host imports no testkit", "src/adapters/hosts/a.ts", "../../testkit/index.js"],
+    ["a host loads the testkit on demand only", "src/adapters/hosts/a.ts", "ennead/testkit"],
+    ["an adapter does not load the testkit", "src/adapters/tools/a.ts", "ennead/testkit"],
     ["the testkit imports no adapter", "src/testkit/a.ts", "../adapters/sessions/memory.js"],
     ["the testkit imports no test runner", "src/testkit/a.ts", "vitest"],
     ["the main entry imports no other adapter", "src/index.ts", "./adapters/hooks/noop.js"],
@@ -63,6 +65,16 @@ describe("the dependency rule", () => {
       ...planted("src/testkit/a.ts", "../agent/agent.js", "../ports/b.js", "../domain/b.js"),
       ...planted("src/index.ts", "./domain/index.js", "./adapters/hooks/define-hook.js"),
     ]).toEqual([]);
+  });
+
+  test("lets a host name the types of the testkit and load it on demand", () => {
+    const text = 'import type { X } from "ennead/testkit"; const a = import("ennead/testkit");';
+    const module = (path: string): Module => {
+      return { path, imports: importsOf(path, text), eager: importsOf(path, text, { eager: true }) };
+    };
+    expect(violationsOf([module("src/adapters/hosts/a.ts")])).toEqual([]);
+    expect(violationsOf([module("src/adapters/tools/a.ts")])).toHaveLength(2);
+    expect(importsOf("a.ts", 'import { type X } from "a"; export * from "b";', { eager: true })).toEqual(["a", "b"]);
   });
 
   test("sees every way to name a module", () => {

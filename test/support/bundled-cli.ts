@@ -43,6 +43,8 @@ export class BundledCli {
 /** A running command line: both its outputs come to one screen. */
 export class RunningCli {
   readonly screen = new Screen();
+  /** What came to its standard output alone. */
+  output = "";
   /** The exit code. */
   readonly ended: Promise<number | null>;
   readonly #child: ChildProcess;
@@ -51,6 +53,7 @@ export class RunningCli {
     this.#child = child;
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding("utf8").on("data", (text: string) => this.screen.show(text));
+    child.stdout?.on("data", (text: string) => (this.output += text));
     if (child.stdin !== null) this.screen.input.pipe(child.stdin);
     this.ended = new Promise((resolve, reject) => {
       child.on("error", reject);

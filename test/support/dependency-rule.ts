@@ -2,6 +2,7 @@ import { builtinModules } from "node:module";
 import { bundled, peers } from "../../scripts/entries.ts";
 import { cyclesOf, type Module, packageOf, targetOf } from "./module-graph.ts";
 
+const testkit = "ennead/testkit";
 const container = "src/agent/container.ts";
 /** No adapters: what stores of several ports need of one technology. */
 const databases = "adapters/databases";
@@ -35,6 +36,11 @@ function mayUsePackage(from: string, name: string): boolean {
   return layerOf(from).startsWith("adapters/") && Object.hasOwn(bundled, name);
 }
 
+/** The command line checks adapters with the testkit, which must cost nobody else anything: types, and loaded on demand. */
+function mayLoadTestkit({ path, imports, eager = imports }: Module): boolean {
+  return layerOf(path) === "adapters/hosts" && !eager.includes(testkit);
+}
+
 function mayUsePlatform(from: string): boolean {
   const layer = layerOf(from);
   return layer.startsWith("adapters/") || layer === "testkit" || clockFiles.includes(from);
@@ -42,15 +48,17 @@ function mayUsePlatform(from: string): boolean {
 
 /** Every import that breaks the dependency rule, one line each, and every cycle. */
 export function violationsOf(modules: readonly Module[]): readonly string[] {
-  const forbidden = modules.flatMap(({ path, imports }) =>
-    imports
+  const forbidden = modules.flatMap((module) => {
+    const { path, imports } = module;
+    return imports
       .filter((specifier) => {
+        if (specifier === testkit) return !mayLoadTestkit(module);
         const target = targetOf(path, specifier);
         if (target !== undefined) return !mayReach(path, target);
         const platform = specifier.startsWith("node:") || builtinModules.includes(packageOf(specifier));
         return platform ? !mayUsePlatform(path) : !mayUsePackage(path, packageOf(specifier));
       })
-      .map((specifier) => `${path} may not import ${specifier}`),
-  );
+      .map((specifier) => `${path} may not import ${specifier}`);
+  });
   return [...forbidden, ...cyclesOf(modules).map((cycle) => `cycle: ${cycle.join(" -> ")}`)];
 }

@@ -6,16 +6,31 @@ export interface Module {
   /** From the root of the repository, with forward slashes. */
   readonly path: string;
   readonly imports: readonly string[];
+  /** Those of them that are loaded with the module; absent, all of them. */
+  readonly eager?: readonly string[];
 }
 
-/** Every specifier a source text names: import, export from, import(), import type, import = and require(). */
-export function importsOf(path: string, text: string): readonly string[] {
+/**
+ * Every specifier a source text names: import, export from, import(), import type, import = and require(). With `eager`, only what is
+ * loaded with the module: neither types nor what an import() loads later.
+ */
+export function importsOf(
+  path: string,
+  text: string,
+  { eager = false }: { readonly eager?: boolean } = {},
+): readonly string[] {
   const found: string[] = [];
   const add = (node: ts.Node | undefined): void => {
     if (node && ts.isLiteralTypeNode(node)) add(node.literal);
     else if (node && ts.isStringLiteralLike(node)) found.push(node.text);
   };
+  const isLazy = (node: ts.Node): boolean =>
+    (ts.isImportDeclaration(node) && node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword) ||
+    (ts.isExportDeclaration(node) && node.isTypeOnly) ||
+    ts.isImportTypeNode(node) ||
+    (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword);
   const visit = (node: ts.Node): void => {
+    if (eager && isLazy(node)) return;
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) add(node.moduleSpecifier);
     else if (ts.isImportTypeNode(node)) add(node.argument);
     else if (ts.isExternalModuleReference(node)) add(node.expression);
@@ -37,7 +52,10 @@ export function readModules(folder: string): readonly Module[] {
     .filter((name) => name.endsWith(".ts"))
     .map((name) => join(folder, name).split(sep).join("/"))
     .sort()
-    .map((path) => ({ path, imports: importsOf(path, readFileSync(path, "utf8")) }));
+    .map((path) => {
+      const text = readFileSync(path, "utf8");
+      return { path, imports: importsOf(path, text), eager: importsOf(path, text, { eager: true }) };
+    });
 }
 
 /** The path a relative specifier leads to, or undefined for a package or a platform module. */

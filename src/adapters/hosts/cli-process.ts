@@ -5,21 +5,24 @@ import { fileURLToPath } from "node:url";
 import { EnneadError } from "../../domain/errors.js";
 import { terminalText } from "../observers/terminal-text.js";
 import { type ChatSettings, chatSettings } from "./chat-settings.js";
-import { chat } from "./chat.js";
-import { HELP, parseCli } from "./cli-flags.js";
+import { CHILD_COMMAND, runAsChild } from "./check-child.js";
+import { type CheckFlags, HELP, parseCli } from "./cli-flags.js";
 
-/** Exit codes: 0 fine, 1 failed, 2 wrong flags, 130 interrupted. */
+/** Exit codes: 0 fine, 1 failed, 2 wrong flags or a module that cannot be checked, 130 interrupted. */
 export async function runProcess(): Promise<void> {
-  process.exitCode = await run(process.argv.slice(2));
+  const [, program = "", ...args] = process.argv;
+  if (args[0] === CHILD_COMMAND && process.send !== undefined) return runAsChild(args[1] ?? "");
+  process.exitCode = await run(args, program);
   // A tool or model that ignored its abort must not keep a terminal waiting.
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-async function run(args: readonly string[]): Promise<number> {
+async function run(args: readonly string[], program: string): Promise<number> {
   const request = parseCli(args);
   if (!request.ok) return misused(request.reason);
   if (request.value.type === "help") return said(HELP);
   if (request.value.type === "version") return said(`${packageVersion()}\n`);
+  if (request.value.type === "check") return startCheck(request.value, program);
   const settings = chatSettings(request.value, { env: process.env, cwd: process.cwd(), home: homedir() });
   if (!settings.ok) return misused(settings.reason);
   if (!isFolder(settings.value.root)) return misused(`--root: there is no folder ${settings.value.root}`);
@@ -40,10 +43,20 @@ function misused(reason: string): number {
   return 2;
 }
 
+async function startCheck(flags: CheckFlags, program: string): Promise<number> {
+  const { check } = await import("./check.js");
+  process.stdout.on("error", endOfReader);
+  return check(flags, program, {
+    report: (text) => void process.stdout.write(text),
+    errors: (text) => void process.stderr.write(text),
+  });
+}
+
 async function startChat(settings: ChatSettings): Promise<number> {
   // Everything the chat creates, the database's side files included, is for its owner only.
   process.umask(0o077);
   process.stdout.on("error", endOfReader);
+  const { chat } = await import("./chat.js");
   try {
     const { reason } = await chat(settings, {
       input: process.stdin,

@@ -1,6 +1,6 @@
 import { safeLabel } from "../../domain/safe-label.js";
 import type { Claim, ClaimRun, Fixture } from "./claim.js";
-import { claimTables } from "./claim-tables.js";
+import { type ClaimTable, claimTables } from "./claim-tables.js";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Beyond it a timer fires at once. */
@@ -18,8 +18,8 @@ export function checkedTimeout<F extends Fixture, C extends string>(run: ClaimRu
 }
 
 /** What a capability may be called: what the claims need, and the other claims of the tables they are from. */
-function needsOf(claims: readonly Claim<never, string>[]): readonly string[] {
-  const tables: readonly (readonly Claim<never, string>[])[] = Object.values(claimTables).map((table) => table.claims);
+function needsOf(claims: readonly Claim<Fixture, string>[]): readonly string[] {
+  const tables = Object.values<ClaimTable>(claimTables).map((table) => table.claims);
   const ids = new Set(claims.map(({ id }) => id));
   const home = tables.filter((table) => table.some(({ id }) => ids.has(id)));
   return [...new Set([claims, ...home].flat().flatMap(({ needs = [] }) => needs))].sort();

@@ -1,4 +1,4 @@
-import type { Claim } from "./claim.js";
+import type { Claim, Fixture } from "./claim.js";
 import { commandPortClaims } from "./command-port.js";
 import { lifecycleClaims } from "./lifecycle.js";
 import { memoryPortClaims } from "./memory-port.js";
@@ -10,7 +10,7 @@ import { toolProviderClaims } from "./tool-provider.js";
 
 /** A table of claims; `subject` is the member of its fixtures that is the adapter, `method` one that every such adapter has. */
 export type ClaimTable = {
-  readonly claims: readonly Claim<never, string>[];
+  readonly claims: readonly Claim<Fixture, string>[];
   readonly subject: string;
   readonly method: string;
 };

@@ -13,6 +13,15 @@ describe("parseCli", () => {
     expect(parseCli(["chat"])).toEqual({ ok: true, value: { type: "chat", offline: false } });
   });
 
+  it("reads the flags of a check", () => {
+    expect(parseCli(["check", "a.ts", "--only", "x", "--only=y", "--timeout", "5", "--json"])).toEqual({
+      ok: true,
+      value: { type: "check", module: "a.ts", only: ["x", "y"], timeoutMs: 5, json: true },
+    });
+    const value = { type: "check", module: "a.ts", only: [], timeoutMs: 30_000, json: false };
+    expect(parseCli(["check", "a.ts"])).toEqual({ ok: true, value });
+  });
+
   it("answers help and version before anything else", () => {
     expect(parseCli(["--help"])).toEqual({ ok: true, value: { type: "help" } });
     expect(parseCli(["chat", "-h"])).toEqual({ ok: true, value: { type: "help" } });
@@ -20,11 +29,18 @@ describe("parseCli", () => {
   });
 
   it.each([
-    [[], "name a command: ennead chat"],
+    [[], "name a command: ennead chat, or ennead check"],
     [["chat", "--nope"], "Unknown option '--nope'"],
     [["talk"], 'there is no command "talk"'],
     [["chat", "hello", "there"], '"hello there" is too much: the chat reads messages from its input'],
     [["chat", "--db="], "--db is empty"],
+    [["check"], "name the module to check: ennead check FILE"],
+    [["check", ""], "name the module to check: ennead check FILE"],
+    [["check", "a", "b"], '"b" is too much: one module is checked at a time'],
+    [["check", "a", "--only="], "--only is empty"],
+    [["check", "a", "--timeout=1.5"], "--timeout is a whole number of milliseconds above 0"],
+    [["check", "a", "--db", "d"], "--db is no flag of check"],
+    [["chat", "--only", "x"], "--only is no flag of chat"],
   ])("refuses %j", (args, reason) => {
     expect(parseCli(args)).toEqual({ ok: false, reason });
   });
