@@ -31,6 +31,7 @@ export const entries: readonly Entry[] = [
   adapter("models/offline-demo"),
   adapter("tools/combinators"),
   adapter("tools/noop"),
+  adapter("tools/mcp"),
   adapter("sessions/memory"),
   adapter("sessions/sqlite"),
   adapter("sessions/postgres"),
@@ -73,4 +74,12 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   pg: ["src/adapters/sessions/postgres-database.ts"],
   "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
+  "@modelcontextprotocol/client": [
+    "src/adapters/tools/mcp/http-transport.ts",
+    "src/adapters/tools/mcp/mcp-connection.ts",
+    "src/adapters/tools/mcp/mcp-failure.ts",
+    "src/adapters/tools/mcp/mcp-session.ts",
+    "src/adapters/tools/mcp/mcp-transports.ts",
+    "src/adapters/tools/mcp/stdio-transport.ts",
+  ],
 };

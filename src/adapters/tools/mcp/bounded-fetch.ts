@@ -1,0 +1,39 @@
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+
+/**
+ * The same fetch, whose bodies are bounded: JSON and error texts altogether, event streams by event. A body that is larger breaks off with
+ * a RangeError.
+ */
+export function boundedFetch(fetch: typeof globalThis.fetch, maxBytes: number): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.body === null) return response;
+    const events = response.headers.get("content-type")?.includes("text/event-stream") === true;
+    const body = response.body.pipeThrough(counted(maxBytes, events));
+    const { status, statusText, headers } = response;
+    return new Response(body, { status, statusText, headers });
+  };
+}
+
+function counted(maxBytes: number, events: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  let last = 0;
+  const count = (chunk: Uint8Array): void => {
+    for (const byte of chunk) {
+      bytes += 1;
+      // An empty line ends an event.
+      const blank = (byte === NEWLINE || byte === RETURN) && (last === NEWLINE || last === byte);
+      if (blank) bytes = 0;
+      last = byte;
+    }
+  };
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (events) count(chunk);
+      else bytes += chunk.length;
+      if (bytes > maxBytes) controller.error(new RangeError(`the answer has more than ${maxBytes} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+}

@@ -1,0 +1,91 @@
+import { adopt } from "../../../domain/adopt.js";
+import type { Content } from "../../../domain/content.js";
+import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import { safeLabel } from "../../../domain/safe-label.js";
+import type { ToolResult } from "../../../domain/tool.js";
+
+/** The answer to a call is none. */
+export class NoResult extends Error {}
+
+/**
+ * The result of a call as a model can take it: pictures, sounds and files as parts, resources as text or files, links as text, and a note for
+ * what is none of these. `structuredContent` stays beside it. Throws `NoResult` for an answer of another shape.
+ */
+export function decodeResult(raw: unknown): ToolResult {
+  if (!isJsonObject(raw)) throw new NoResult("the answer is no object");
+  const { content, structuredContent, isError, _meta: meta } = raw;
+  if (content !== undefined && !Array.isArray(content)) throw new NoResult("the content of the answer is no list");
+  if (content === undefined && structuredContent === undefined)
+    throw new NoResult("the answer has neither content nor structured content");
+  const parts = ((content ?? []) as readonly Json[]).map(decodeBlock);
+  const result: ToolResult = {
+    content: parts,
+    isError: isError === true,
+    ...(structuredContent === undefined ? undefined : { structured: structuredContent }),
+    ...(meta === undefined ? undefined : { details: { _meta: meta } }),
+  };
+  return adopt(result, "result");
+}
+
+function decodeBlock(block: Json): Content {
+  if (!isJsonObject(block)) return note("content that is no object");
+  switch (block["type"]) {
+    case "text":
+      return typeof block["text"] === "string" ? { type: "text", text: block["text"] } : note("text that is none");
+    case "image":
+    case "audio":
+      return bytes(block["data"], block["mimeType"], undefined) ?? note(`${block["type"]} that cannot be read`);
+    case "resource":
+      return resource(block["resource"]);
+    case "resource_link":
+      return link(block);
+    default:
+      return note(`content of the type ${safeLabel(String(block["type"]))}, which is not supported`);
+  }
+}
+
+function resource(raw: Json | undefined): Content {
+  if (!isJsonObject(raw)) return note("a resource that cannot be read");
+  const { uri, text, blob, mimeType } = raw;
+  const name = typeof uri === "string" ? uri : "";
+  if (typeof text === "string") return { type: "text", text: name === "" ? text : `[${safeLabel(name)}]\n${text}` };
+  const type = typeof mimeType === "string" ? mimeType : "application/octet-stream";
+  return bytes(blob, type, lastPart(name)) ?? note(`the resource ${safeLabel(name)}, which cannot be read`);
+}
+
+/** For showing only: what a path would make of it does not count. */
+function lastPart(uri: string): string | undefined {
+  const last = safeLabel(uri.split(/[/\\]/).at(-1) ?? "");
+  return last === "" || /^\.+$/.test(last) ? undefined : last;
+}
+
+function link(block: JsonObject): Content {
+  const { uri, name, title, description, mimeType } = block;
+  const words = [title ?? name, uri, mimeType, description].filter((word) => typeof word === "string" && word !== "");
+  return { type: "text", text: `[resource link] ${words.join(" | ")}` };
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+const MIME = /^[\w.+-]+\/[\w.+-]+/;
+
+/** Nothing for what is no base64 or has no type. */
+function bytes(data: Json | undefined, mimeType: Json | undefined, name: string | undefined): Content | undefined {
+  if (typeof data !== "string" || typeof mimeType !== "string") return undefined;
+  const base64 = standard(data);
+  const type = MIME.exec(mimeType)?.[0].toLowerCase();
+  if (base64 === undefined || type === undefined) return undefined;
+  if (type.startsWith("image/")) return { type: "image", source: { base64 }, mimeType: type };
+  return { type: "file", source: { base64 }, mimeType: type, ...(name === undefined ? undefined : { name }) };
+}
+
+/** Some servers write the URL alphabet, or lines. */
+function standard(data: string): string | undefined {
+  const joined = data.replace(/\s+/g, "");
+  if (joined === "" || !BASE64.test(joined)) return undefined;
+  const bare = joined.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
+  return bare.length % 4 === 1 ? undefined : bare.padEnd(Math.ceil(bare.length / 4) * 4, "=");
+}
+
+function note(what: string): Content {
+  return { type: "text", text: `[the tool returned ${what}]` };
+}

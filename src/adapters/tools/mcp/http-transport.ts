@@ -1,0 +1,106 @@
+import {
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from "@modelcontextprotocol/client";
+import { isJsonObject } from "../../../domain/json.js";
+import type { Awaitable } from "../../../ports/awaitable.js";
+import { boundedFetch } from "./bounded-fetch.js";
+import type { McpRuntime } from "./mcp-runtime.js";
+
+/** How a server is reached. */
+export type HttpAddress = {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly authToken: (() => Awaitable<string>) | undefined;
+  readonly fetch: typeof fetch;
+  readonly maxMessageBytes: number;
+  readonly closeGraceMs: number;
+  readonly runtime: McpRuntime;
+};
+
+type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
+
+const BROKEN_OFF = -32002;
+
+/**
+ * The SDK's streamable HTTP, where a request ends with its stream: one whose stream breaks off without an answer, and cannot be resumed,
+ * fails at once, and one that was cancelled no longer holds a socket.
+ */
+export class HttpTransport extends StreamableHTTPClientTransport {
+  readonly #open = new Map<string | number, AbortController>();
+  readonly #address: HttpAddress;
+
+  constructor(address: HttpAddress) {
+    super(address.url, optionsOf(address));
+    this.#address = address;
+    this.onmessage = (message) => {
+      if ("id" in message && !("method" in message) && message.id !== undefined) this.#open.delete(message.id);
+    };
+  }
+
+  override async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if ("method" in message && "id" in message) return this.#request(message, message.id, options);
+    await super.send(message, options);
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    const id: unknown = isJsonObject(message.params) ? message.params["requestId"] : undefined;
+    if (typeof id !== "string" && typeof id !== "number") return;
+    this.#open.get(id)?.abort();
+    this.#open.delete(id);
+  }
+
+  /** Says goodbye to the server, for as long as the grace lasts. */
+  override async close(): Promise<void> {
+    if (this.sessionId !== undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = this.#address.runtime.after(this.#address.closeGraceMs, resolve);
+      await Promise.race([this.terminateSession().catch(() => undefined), promise]);
+      cancel();
+    }
+    this.#open.clear();
+    await super.close();
+  }
+
+  async #request(message: JSONRPCMessage, id: string | number, options?: SendOptions): Promise<void> {
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    const onRequestStreamEnd = (): void => {
+      if (!this.#open.delete(id)) return;
+      const error = { code: BROKEN_OFF, message: "the server ended the stream without an answer" };
+      this.onmessage?.({ jsonrpc: "2.0", id, error });
+    };
+    try {
+      await super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd });
+    } catch (error) {
+      this.#open.delete(id);
+      throw error;
+    }
+  }
+}
+
+function optionsOf({
+  headers,
+  authToken,
+  fetch,
+  maxMessageBytes,
+  runtime,
+}: HttpAddress): StreamableHTTPClientTransportOptions {
+  return {
+    requestInit: { headers: { ...headers } },
+    fetch: boundedFetch(fetch, maxMessageBytes),
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      reconnectionDelayGrowFactor: 2,
+      maxReconnectionDelay: 30_000,
+      maxRetries: 5,
+    },
+    reconnectionScheduler: (reconnect, delay) => runtime.after(delay, reconnect),
+    ...(authToken && {
+      authProvider: {
+        token: async () => authToken(),
+        // The token is asked for again, and the request is made once more.
+        onUnauthorized: () => Promise.resolve(),
+      },
+    }),
+  };
+}

@@ -1,0 +1,267 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import { ToolError } from "../../../domain/errors.js";
+import type { JsonObject } from "../../../domain/json.js";
+import { safeLabel } from "../../../domain/safe-label.js";
+import type { ToolResult } from "../../../domain/tool.js";
+import { BackOff } from "./back-off.js";
+import { CallClock } from "./call-clock.js";
+import { decodeResult } from "./decode-result.js";
+import type { McpEvent } from "./mcp-events.js";
+import { callError, isSessionGone, reasonOf } from "./mcp-failure.js";
+import type { McpServer, McpSettings } from "./mcp-options.js";
+import { McpSession, type SessionCall } from "./mcp-session.js";
+import { lastWords, secretsOf, transportOf } from "./mcp-transports.js";
+import type { Secrets } from "./secrets.js";
+import type { ToolPages } from "./tool-pages.js";
+
+const START_MS = 20_000;
+const SILENCE_MS = 60_000;
+const TOTAL_MS = 600_000;
+const MAX_NOISES = 20;
+
+/** What a connection tells the provider. */
+export type ConnectionListener = {
+  readonly onEvent: (event: McpEvent) => void;
+  /** The list may be another. */
+  readonly onStale: () => void;
+  /** The list is read. */
+  readonly onListed: (pages: ToolPages) => void;
+};
+
+/** How a call of the agent is made. */
+export type ConnectionCall = SessionCall & { readonly name: string; readonly args: JsonObject };
+
+/** One server through all its connections: started once, tried again with back-off when it is lost, closed for good by `close`. */
+export class McpConnection {
+  readonly server: string;
+  readonly #options: McpServer;
+  readonly #settings: McpSettings;
+  readonly #listener: ConnectionListener;
+  readonly #secrets: Secrets;
+  readonly #backOff: BackOff;
+  readonly #clocks = new Set<CallClock>();
+  readonly #closed = new AbortController();
+  #session: McpSession | undefined;
+  #connecting: Promise<void> | undefined;
+  #listing: Promise<void> | undefined;
+  #stale = false;
+  #asking = 0;
+  #leftovers = new Set<Promise<void>>();
+
+  constructor(server: string, options: McpServer, settings: McpSettings, listener: ConnectionListener) {
+    this.server = server;
+    this.#options = options;
+    this.#settings = settings;
+    this.#listener = listener;
+    this.#secrets = secretsOf(options);
+    this.#backOff = new BackOff(settings.runtime);
+  }
+
+  /** Connects and lists for the first time, or waits for whoever does. Never rejects: true when its tools are known. */
+  async start(): Promise<boolean> {
+    if (this.#session === undefined && !this.#backOff.waiting) await this.#connect();
+    return this.#session !== undefined && !this.#stale;
+  }
+
+  /** Reads the list anew if it may have changed. Never rejects: what fails is told, and the list stays as it was. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    if (this.#connecting !== undefined) await orAborted(this.#connecting, signal);
+    if (!this.#stale || this.#session === undefined) return;
+    this.#listing ??= this.#list(this.#session).finally(() => {
+      this.#listing = undefined;
+    });
+    await orAborted(this.#listing, signal);
+  }
+
+  /** Rejects with `ToolError` only. A session that the server has forgotten is begun anew once, since nothing was executed then. */
+  async call({ name, args, signal, onProgress }: ConnectionCall): Promise<ToolResult> {
+    const { timeoutMs: silenceMs = SILENCE_MS, maxTotalTimeoutMs: totalMs = TOTAL_MS } = this.#options;
+    const clock = new CallClock(signal, { silenceMs, totalMs }, this.#settings.runtime);
+    if (this.#asking > 0) clock.hold();
+    this.#clocks.add(clock);
+    const call: SessionCall = {
+      signal: clock.signal,
+      onProgress: (progress) => {
+        clock.touch();
+        if (clock.givenUp === undefined) onProgress(progress);
+      },
+    };
+    try {
+      const session = await orAborted(this.#ready(), clock.signal);
+      try {
+        return decodeResult(await session.call(name, args, call));
+      } catch (error) {
+        if (!isSessionGone(error) || clock.givenUp !== undefined) throw error;
+        const renewed = await orAborted(this.#renewed(session), clock.signal);
+        return decodeResult(await renewed.call(name, args, call));
+      }
+    } catch (error) {
+      throw callError(error, safeLabel(this.server), clock, this.#secrets);
+    } finally {
+      clock.end();
+      this.#clocks.delete(clock);
+    }
+  }
+
+  /** Ends the session and its process, also one that is just being started. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#backOff.stop();
+    const session = this.#session;
+    this.#session = undefined;
+    const ends = [session?.close(), this.#connecting, ...this.#leftovers].map(async (end) => end);
+    const failed = (await Promise.allSettled(ends)).filter((end) => end.status === "rejected");
+    if (failed.length > 0) throw failed[0]?.reason;
+  }
+
+  async #ready(): Promise<McpSession> {
+    if (this.#closed.signal.aborted) throw this.#down("is closed");
+    const soon = this.#session === undefined && (this.#connecting !== undefined || this.#backOff.fresh);
+    if (soon) await this.#connect();
+    if (this.#session === undefined) throw this.#down("is not connected");
+    return this.#session;
+  }
+
+  #down(what: string): ToolError {
+    return new ToolError("transport", `server "${safeLabel(this.server)}" ${what}`);
+  }
+
+  async #renewed(old: McpSession): Promise<McpSession> {
+    if (this.#session === old) {
+      this.#session = undefined;
+      this.#leave(old.close());
+    }
+    await this.#connect();
+    if (this.#session === undefined) throw this.#down("is not connected");
+    return this.#session;
+  }
+
+  #connect(): Promise<void> {
+    if (this.#session !== undefined || this.#closed.signal.aborted) return Promise.resolve();
+    this.#backOff.stop();
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<void> {
+    const { runtime } = this.#settings;
+    const { startTimeoutMs = START_MS } = this.#options;
+    const clock = new CallClock(this.#closed.signal, { silenceMs: startTimeoutMs, totalMs: startTimeoutMs }, runtime);
+    const transport = transportOf(this.#options, this.#settings, this.#secrets);
+    const noises = new Set<string>();
+    const session = new McpSession(this.server, transport, this.#settings, {
+      onClosed: () => this.#lost(session, transport),
+      onToolsChanged: () => this.#changed(session),
+      onNoise: (error) => this.#noise(error, noises),
+      onAsking: (asking) => this.#hold(asking),
+    });
+    try {
+      await session.open(clock.signal);
+      this.#session = session;
+      this.#backOff.up();
+      const pages = await session.list(clock.signal);
+      // It may have gone meanwhile, and has been told as lost then.
+      if (this.#session !== session) return;
+      this.#stale = false;
+      this.#listener.onListed(pages);
+      this.#listener.onEvent({ type: "connected", server: this.server, tools: pages.tools.length });
+    } catch (error) {
+      this.#failed(error, { session, transport, late: clock.givenUp === "too-long" });
+    } finally {
+      clock.end();
+    }
+  }
+
+  /** A server that shook hands but cannot list is kept: it may be able to later. */
+  #failed(error: unknown, what: { session: McpSession; transport: Transport; late: boolean }): void {
+    if (this.#closed.signal.aborted) {
+      this.#leave(what.session.close());
+      return;
+    }
+    this.#listener.onEvent({ type: "failed", server: this.server, reason: this.#reason(error, what) });
+    if (this.#session === what.session && !what.late) {
+      this.#stale = true;
+      return;
+    }
+    if (this.#session === what.session) this.#session = undefined;
+    this.#leave(what.session.close());
+    if (!this.#backOff.waiting) this.#backOff.schedule(() => void this.#connect());
+  }
+
+  #reason(error: unknown, { transport, late }: { readonly transport: Transport; readonly late: boolean }): string {
+    if (late) return "it took too long to start";
+    const words = safeLabel(this.#secrets.hide(lastWords(transport)));
+    return `${reasonOf(error, this.#secrets)}${words === "" ? "" : ` (stderr: ${words})`}`;
+  }
+
+  #lost(session: McpSession, transport: Transport): void {
+    if (this.#session !== session || this.#closed.signal.aborted) return;
+    this.#session = undefined;
+    const words = safeLabel(this.#secrets.hide(lastWords(transport)));
+    const reason = words === "" ? "the connection ended" : `the connection ended (stderr: ${words})`;
+    const retryInMs = this.#backOff.schedule(() => void this.#connect());
+    this.#listener.onEvent({ type: "lost", server: this.server, reason, retryInMs });
+  }
+
+  #changed(session: McpSession): void {
+    if (this.#session !== session) return;
+    this.#stale = true;
+    this.#listener.onStale();
+  }
+
+  async #list(session: McpSession): Promise<void> {
+    const { startTimeoutMs = START_MS } = this.#options;
+    const limits = { silenceMs: startTimeoutMs, totalMs: startTimeoutMs };
+    const clock = new CallClock(this.#closed.signal, limits, this.#settings.runtime);
+    this.#stale = false;
+    try {
+      this.#listener.onListed(await session.list(clock.signal));
+    } catch (error) {
+      if (this.#session !== session) return;
+      this.#stale = true;
+      const reason =
+        clock.givenUp === undefined ? reasonOf(error, this.#secrets) : "it took too long to list its tools";
+      this.#listener.onEvent({ type: "failed", server: this.server, reason });
+    } finally {
+      clock.end();
+    }
+  }
+
+  #hold(asking: boolean): void {
+    this.#asking += asking ? 1 : -1;
+    for (const clock of this.#clocks) {
+      if (this.#asking > 0) clock.hold();
+      else clock.release();
+    }
+  }
+
+  #noise(error: Error, told: Set<string>): void {
+    // Answers and progress that come too late are to be expected.
+    if (/^Received a (?:progress notification|response) for an unknown/.test(error.message)) return;
+    const reason = safeLabel(reasonOf(error, this.#secrets));
+    if (told.has(reason) || told.size >= MAX_NOISES || this.#closed.signal.aborted) return;
+    told.add(reason);
+    this.#listener.onEvent({ type: "noise", server: this.server, reason });
+  }
+
+  /** What still ends in the background; `close` waits for it. */
+  #leave(end: Promise<void>): void {
+    const quiet = end.catch(() => undefined).finally(() => this.#leftovers.delete(quiet));
+    this.#leftovers.add(quiet);
+  }
+}
+
+/** Rejects when the signal fires first; the work goes on. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(new Error("aborted"));
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,45 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from "@modelcontextprotocol/client";
+import { describeThrown } from "../../../domain/describe-thrown.js";
+import { ToolError } from "../../../domain/errors.js";
+import { safeLine } from "../../../domain/safe-label.js";
+import type { CallClock } from "./call-clock.js";
+import { NoResult } from "./decode-result.js";
+import type { Secrets } from "./secrets.js";
+
+const MAX_REASON = 300;
+
+/** One line that says why a server failed, without secrets and without what an address holds. */
+export function reasonOf(error: unknown, secrets: Secrets): string {
+  if (error instanceof UnauthorizedError) return "it refused the credentials";
+  if (error instanceof SdkHttpError) {
+    const { status } = error;
+    if (status === 401 || status === 403) return `it refused the credentials (${status})`;
+    return safeLine(
+      secrets.hide(`it answered ${status} ${safeLine(error.data.statusText ?? "", 40)}`.trim()),
+      MAX_REASON,
+    );
+  }
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
+  return safeLine(secrets.hide(`${describeThrown(error)}${cause}`), MAX_REASON);
+}
+
+/** True where the server has forgotten the session, so that nothing was executed. */
+export function isSessionGone(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404;
+}
+
+/** Why a call has no result, as the port tells it; `server` is a label already. */
+export function callError(error: unknown, server: string, clock: CallClock, secrets: Secrets): ToolError {
+  if (clock.givenUp === "aborted") return new ToolError("aborted", `the call to server "${server}" was aborted`);
+  if (clock.givenUp === "silent") return new ToolError("timeout", `server "${server}" was silent for too long`);
+  if (clock.givenUp === "too-long") return new ToolError("timeout", `the call to server "${server}" took too long`);
+  if (error instanceof ToolError) return error;
+  if (error instanceof NoResult) return new ToolError("invocation-failed", `server "${server}": ${error.message}`);
+  if (error instanceof ProtocolError) {
+    // The model may learn from what the server says.
+    return new ToolError("invocation-failed", `server "${server}": ${reasonOf(error, secrets)}`);
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed)
+    return new ToolError("transport", `server "${server}" went away during the call`);
+  return new ToolError("transport", `server "${server}" could not be asked: ${reasonOf(error, secrets)}`);
+}

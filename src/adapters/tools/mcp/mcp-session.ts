@@ -1,0 +1,102 @@
+import { Client, type Transport } from "@modelcontextprotocol/client";
+import type { JsonObject } from "../../../domain/json.js";
+import { askUser } from "./elicitation.js";
+import { LONGEST_MS } from "./mcp-runtime.js";
+import type { McpSettings } from "./mcp-options.js";
+import { readToolPages, type ToolPages } from "./tool-pages.js";
+
+/** Whom a session tells. */
+export type SessionListener = {
+  readonly onClosed: () => void;
+  readonly onToolsChanged: () => void;
+  readonly onNoise: (error: Error) => void;
+  /** A person is asked, or no longer. */
+  readonly onAsking: (asking: boolean) => void;
+};
+
+/** How one call is made. */
+export type SessionCall = {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: JsonObject) => void;
+};
+
+/** Answers are decoded by us: one block of a kind that the SDK does not know must not cost the others. */
+const AS_IT_IS = {
+  "~standard": { version: 1, vendor: "ennead", validate: (value: unknown) => ({ value }) },
+} as const;
+
+/** One connection from its handshake to its end. Timeouts are the callers': each request has a signal. */
+export class McpSession {
+  readonly #client: Client;
+  readonly #transport: Transport;
+  readonly #settings: McpSettings;
+
+  constructor(server: string, transport: Transport, settings: McpSettings, listener: SessionListener) {
+    this.#transport = transport;
+    this.#settings = settings;
+    const asks = settings.onElicitation !== undefined;
+    this.#client = new Client(settings.clientInfo, {
+      capabilities: asks ? { elicitation: { form: {}, url: {} } } : {},
+      // Nothing of a server's is compiled: what there is to check is checked by us.
+      jsonSchemaValidator: {
+        getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
+      },
+    });
+    this.#client.onclose = listener.onClosed;
+    this.#client.onerror = listener.onNoise;
+    this.#client.setNotificationHandler("notifications/tools/list_changed", listener.onToolsChanged);
+    const answer = async (params: JsonObject, signal: AbortSignal): ReturnType<typeof askUser> => {
+      listener.onAsking(true);
+      try {
+        return await askUser(params, { server, signal }, settings.onElicitation);
+      } finally {
+        listener.onAsking(false);
+      }
+    };
+    if (asks) {
+      this.#client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
+        answer(params as JsonObject, mcpReq.signal),
+      );
+    }
+    this.#client.fallbackRequestHandler = (request) => {
+      if (request.method === "elicitation/create") return Promise.resolve({ action: "decline" });
+      return Promise.reject(Object.assign(new Error("Method not found"), { code: -32601 }));
+    };
+  }
+
+  /** Starts the transport and shakes hands. When it rejects, the transport is closed. */
+  async open(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.connect(this.#transport, { signal, timeout: LONGEST_MS });
+    } catch (error) {
+      await this.#transport.close();
+      throw error;
+    }
+  }
+
+  /** All tools, within the bounds of a listing; none of a server that says it has none. */
+  async list(signal: AbortSignal): Promise<ToolPages> {
+    if (this.#client.getServerCapabilities()?.tools === undefined) return { tools: [], refused: [] };
+    const fetchPage = (cursor: string | undefined): Promise<unknown> =>
+      this.#client.request(
+        { method: "tools/list", ...(cursor === undefined ? undefined : { params: { cursor } }) },
+        AS_IT_IS,
+        { signal, timeout: LONGEST_MS },
+      );
+    return readToolPages(fetchPage, this.#settings);
+  }
+
+  /** The answer to one call, not decoded. An abort of the signal tells the server, and rejects at once. */
+  async call(name: string, args: JsonObject, { signal, onProgress }: SessionCall): Promise<unknown> {
+    return this.#client.request({ method: "tools/call", params: { name, arguments: args } }, AS_IT_IS, {
+      signal,
+      timeout: LONGEST_MS,
+      onprogress: (progress) => onProgress(progress as JsonObject),
+    });
+  }
+
+  /** Resolves when nothing is left of the connection and its process. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+}

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import { isJsonObject } from "../../../domain/json.js";
+import { LineSplitter, type LongLine } from "./line-splitter.js";
+import { ProcessGroup } from "./process-group.js";
+
+/** How a server's process is started. */
+export type StdioCommand = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  readonly maxMessageBytes: number;
+  /** How long the process may take to end by itself, and again after SIGTERM. */
+  readonly closeGraceMs: number;
+};
+
+const STDERR_KEPT = 4096;
+/** A grandchild may hold the pipes open after the server has ended. */
+const DRAIN_MS = 200;
+const TOO_LARGE = -32001;
+
+/**
+ * A server as a child process that speaks JSON lines. The SDK's own transport leaves behind what the server started, takes seconds to
+ * close, and gives up the connection for one long line; this one does not. Lines that are no message are passed over.
+ */
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport["onmessage"];
+  readonly #command: StdioCommand;
+  #child: ChildProcess | undefined;
+  #group: ProcessGroup | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #ended = Promise.withResolvers<void>();
+  #over = false;
+  #stderr = "";
+
+  constructor(command: StdioCommand) {
+    this.#command = command;
+  }
+
+  /** The end of what the server wrote to stderr. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd } = this.#command;
+    const child = spawn(command, [...args], {
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+      windowsHide: true,
+      ...(cwd === undefined ? undefined : { cwd }),
+    });
+    this.#child = child;
+    this.#group = new ProcessGroup(child);
+    const spawned = Promise.withResolvers<void>();
+    child.once("spawn", spawned.resolve);
+    child.on("error", (error) => {
+      spawned.reject(error);
+      if (child.pid === undefined) this.#finish();
+    });
+    this.#read(child);
+    child.once("exit", () => setTimeout(() => this.#finish(), DRAIN_MS).unref());
+    child.once("close", () => this.#finish());
+    await spawned.promise;
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stdin } = this.#child ?? {};
+    if (this.#over || stdin === null || stdin === undefined) throw new Error("the process has ended");
+    await new Promise<void>((resolve, reject) => {
+      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Ends the input, then SIGTERM, then SIGKILL, each after the grace; whatever the server started goes with it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.#over) return;
+    child.stdin?.end();
+    if (!(await this.#endsWithin())) {
+      this.#group?.signal("SIGTERM");
+      if (!(await this.#endsWithin())) this.#group?.signal("SIGKILL");
+    }
+    await this.#ended.promise;
+  }
+
+  async #endsWithin(): Promise<boolean> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), this.#command.closeGraceMs);
+    });
+    const ended = this.#ended.promise.then(() => true);
+    const result = await Promise.race([ended, late]);
+    clearTimeout(timer);
+    return result;
+  }
+
+  #read(child: ChildProcess): void {
+    const { maxMessageBytes } = this.#command;
+    const lines = new LineSplitter(maxMessageBytes, {
+      onLine: (line) => this.#onLine(line),
+      onLongLine: (line) => this.#onLongLine(line),
+    });
+    child.stdout?.on("data", (chunk: Buffer) => lines.push(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.subarray(-STDERR_KEPT).toString("utf8")).slice(-STDERR_KEPT);
+    });
+    for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      stream?.on("error", (error: Error) => this.onerror?.(error));
+    }
+  }
+
+  #onLine(line: string): void {
+    const message = messageOf(line);
+    if (message !== undefined) this.onmessage?.(message);
+    else if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
+  }
+
+  /** The call that waits for such an answer is told, where it can be found. */
+  #onLongLine({ head, tail, bytes }: LongLine): void {
+    const found = /^\{"jsonrpc":"2\.0","id":(\d{1,15})[,}]/.exec(head) ?? /"id":(\d{1,15})\}\s*$/.exec(tail);
+    const message = `the answer has ${bytes} bytes; ${this.#command.maxMessageBytes} are allowed`;
+    if (found === null) this.onerror?.(new Error(message));
+    else this.onmessage?.({ jsonrpc: "2.0", id: Number(found[1]), error: { code: TOO_LARGE, message } });
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#group?.dispose();
+    const { stdin, stdout, stderr } = this.#child ?? {};
+    for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+    this.#ended.resolve();
+    this.onclose?.();
+  }
+}
+
+/** Nothing for a line that is noise. */
+function messageOf(line: string): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? parseJSONRPCMessage(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}

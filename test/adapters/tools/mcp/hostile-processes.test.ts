@@ -1,0 +1,215 @@
+import { setImmediate } from "node:timers/promises";
+import { CompositionError, ToolError } from "ennead";
+import { runClaims, testRuntime, toolProviderClaims } from "ennead/testkit";
+import { McpToolProvider } from "ennead/tools/mcp";
+import { describe, expect, test } from "vitest";
+import { hostile, isAlive, named, started, textOf } from "../../../support/hostile-mcp.js";
+
+describe("keeps the claims of tool providers, over stdio", () => {
+  runClaims({
+    test,
+    claims: toolProviderClaims,
+    make: async () => {
+      const inputSchema = { type: "object", properties: { city: { type: "string" } } };
+      const tools = [...named("hang", "open"), { name: "weather", description: "Tells.", inputSchema }];
+      const running = await started({ servers: { s: hostile({ tools }) } });
+      return {
+        provider: running.mcp,
+        call: { name: "s__weather", arguments: { city: "Bern", days: [1, 2] } },
+        slowCall: { name: "s__hang", arguments: {} },
+        invalid: { arguments: { city: { secret: "hunter-2222" } }, path: "/city" },
+        change: async () => void (await running.call("s__open")),
+        [Symbol.asyncDispose]: running[Symbol.asyncDispose],
+      };
+    },
+  });
+});
+
+describe("what a process prints", () => {
+  test("on stdout beside messages is passed over, and told once", async () => {
+    await using s = await started({ servers: { s: hostile({ noise: true }) } });
+    expect(await s.text("s__f")).toBe("called f");
+    expect(await s.text("s__f")).toBe("called f");
+    expect(s.events.filter(({ type }) => type === "noise")).toEqual([
+      { type: "noise", server: "s", reason: "a line on stdout is no message" },
+    ]);
+  });
+
+  test("on stderr never blocks it, however much it is", async () => {
+    await using s = await started({ servers: { s: hostile({ stderrBytes: 4_000_000 }) } });
+    expect(await s.text("s__f")).toBe("called f");
+  });
+
+  test.each(["big", "bigAtEnd"])("as too large an answer fails that call (%s), and no later one", async (tool) => {
+    await using s = await started({
+      servers: { s: hostile({ tools: named(tool, "f") }) },
+      maxMessageBytes: 100_000,
+    });
+    expect(await s.text(`s__${tool}`, { bytes: 300_000 })).toMatch(/answer has 3000\d\d bytes; 100000 are allowed/);
+    expect(await s.text("s__f")).toBe("called f");
+    expect(textOf(await s.call(`s__${tool}`, { bytes: 90_000 }))).toHaveLength(90_000);
+  });
+});
+
+describe("a process that cannot be used", () => {
+  test.each([
+    ["does not exist", { command: "/no/such/server" }, /ENOENT/],
+    ["ends at once", hostile({ exitAt: "start", lastWords: "no licence" }), /stderr: no licence/],
+    ["ends in the handshake", hostile({ exitAt: "initialize" }), /closed/i],
+    ["speaks another protocol", hostile({ version: "1999-01-01" }), /protocol version is not supported: 1999-01-01/],
+    ["lists no list", hostile({ pages: "no-list" }), /holds no list of tools/],
+  ])("(it %s) is reported, and the tools of others are offered", async (_title, bad, reason) => {
+    await using s = await started({ servers: { bad, good: hostile() } });
+    expect(await s.names()).toEqual(["good__f"]);
+    expect((await s.event("failed")).reason).toMatch(reason);
+    expect(await s.text("good__f")).toBe("called f");
+  });
+
+  test("(it hangs) costs its own time to start only, and its process is ended", async () => {
+    const runtime = testRuntime();
+    const events: unknown[] = [];
+    const mcp = new McpToolProvider({
+      servers: { slow: { ...hostile({ silent: true }), startTimeoutMs: 5_000 }, good: hostile() },
+      runtime,
+      onEvent: (event) => {
+        events.push(event);
+        if (event.type === "connected") void runtime.advance(5_000);
+      },
+    });
+    await mcp.onStart();
+    expect(events).toEqual([
+      { type: "connected", server: "good", tools: 1 },
+      { type: "failed", server: "slow", reason: "it took too long to start" },
+    ]);
+    await mcp.onShutdown();
+  });
+
+  test("keeps the agent from starting when it is required, and leaves nothing running", async () => {
+    const events: string[] = [];
+    const mcp = new McpToolProvider({
+      servers: { bad: { ...hostile({ exitAt: "start" }), required: true }, good: hostile({ tools: named("pid") }) },
+      onEvent: ({ type, server }) => void events.push(`${type} ${server}`),
+    });
+    await expect(mcp.onStart()).rejects.toThrow('ToolError(transport): required servers could not be started: "bad"');
+    await expect(mcp.onStart()).rejects.toBeInstanceOf(ToolError);
+    expect(events).toContain("connected good");
+    await expect(mcp.listTools({ signal: AbortSignal.timeout(5_000) })).rejects.toBeInstanceOf(ToolError);
+  });
+});
+
+describe("the end", () => {
+  test("takes a server along that ignores SIGTERM, and its children", async () => {
+    const tools = named("pid", "grandchild");
+    await using s = await started({
+      servers: { s: hostile({ tools, stubborn: true, grandchild: true }) },
+      closeGraceMs: 50,
+    });
+    const pids = [Number(await s.text("s__pid")), Number(await s.text("s__grandchild"))];
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await s.mcp.onShutdown();
+    await s.mcp.onShutdown();
+    await gone(pids);
+    expect(await s.text("s__pid")).toBe('ToolError(transport): server "s" is closed');
+  });
+
+  test("in the middle of a start leaves no process", async () => {
+    const mcp = new McpToolProvider({ servers: { s: hostile({ silent: true, grandchild: true }) }, closeGraceMs: 50 });
+    const starting = mcp.onStart();
+    await mcp.onShutdown();
+    await starting;
+    await expect(mcp.listTools({ signal: new AbortController().signal })).resolves.toEqual([]);
+  });
+
+  test("settles the calls that run", async () => {
+    await using s = await started({ servers: { s: hostile({ tools: named("steps") }) } });
+    const begun = Promise.withResolvers<void>();
+    const running = s.text("s__steps", { every: 5, count: 10_000 }, { progress: () => begun.resolve() });
+    await begun.promise;
+    await s.mcp.onShutdown();
+    expect(await running).toBe('ToolError(transport): server "s" went away during the call');
+  });
+});
+
+describe("a server that is lost", () => {
+  test("is tried again with longer and longer waits, and once a call needs it", async () => {
+    const runtime = testRuntime();
+    await using s = await started({
+      servers: { s: { command: "/no/such/server" } },
+      runtime,
+    });
+    const failures = () => s.events.filter(({ type }) => type === "failed").length;
+    expect(failures()).toBe(1);
+    const waits: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const before = failures();
+      let waited = 0;
+      while (failures() === before) {
+        await runtime.advance(500);
+        waited += 500;
+        await setImmediate();
+      }
+      waits.push(waited);
+    }
+    expect(waits.map((wait, index) => wait >= 500 * 2 ** index)).toEqual([true, true, true, true, true]);
+    expect(waits[4]).toBeGreaterThan(4_000);
+  });
+
+  test("keeps its tools, and the next call has a new process", async () => {
+    await using s = await started({ servers: { s: hostile({ tools: named("die", "pid") }) } });
+    const before = await s.text("s__pid");
+    expect(await s.text("s__die")).toBe('ToolError(transport): server "s" went away during the call');
+    expect(await s.event("lost")).toEqual({
+      type: "lost",
+      server: "s",
+      reason: "the connection ended",
+      retryInMs: 500,
+    });
+    expect(await s.names()).toEqual(["s__die", "s__pid"]);
+    const after = await s.text("s__pid");
+    expect(Number(after)).toBeGreaterThan(0);
+    expect(after).not.toBe(before);
+  });
+});
+
+describe("the environment of a process", () => {
+  test("holds what is named and the safe few, and no secret of it reaches an error or event", async () => {
+    process.env["ENNEAD_TEST_PRIVATE"] = "parent-only";
+    try {
+      const server = hostile({ tools: named("env", "fail", "die"), lastWords: "using $SECRET" });
+      await using s = await started({ servers: { s: { ...server, env: { SECRET: "hunter-2222" } } } });
+      const env = JSON.parse(await s.text("s__env")) as Record<string, string>;
+      expect(env["SECRET"]).toBe("hunter-2222");
+      expect(env["ENNEAD_TEST_PRIVATE"]).toBeUndefined();
+      expect(await s.text("s__fail")).toBe('ToolError(invocation-failed): server "s": broken: [secret]');
+      await s.text("s__die");
+      expect((await s.event("lost")).reason).toBe("the connection ended (stderr: using [secret])");
+      expect(JSON.stringify(s.events)).not.toContain("hunter");
+    } finally {
+      delete process.env["ENNEAD_TEST_PRIVATE"];
+    }
+  });
+});
+
+describe("options", () => {
+  test.each([
+    [{ servers: { s: { command: "x", url: "http://x" } } }, 'server "s" has either a command or a url'],
+    [{ servers: { s: { comand: "x" } } }, 'server "s" has either a command or a url'],
+    [{ servers: { s: { command: "x", arg: [] } } }, 'server "s" has no option arg'],
+    [{ servers: { s: { command: "x", env: { TOKEN: 12_345 } } } }, "env.TOKEN is no text"],
+    [{ servers: { s: { url: "file:///etc/passwd" } } }, "url is no http or https address"],
+    [{ servers: { s: { url: "http://x", headers: { a: "secret\nvalue" } } } }, "headers hold what no header can"],
+    [{ servers: { s: { command: "x", timeoutMs: 0 } } }, "timeoutMs is no number above 0"],
+    [{ servers: {}, onDrift: "ask" }, "onDrift is report or refuse"],
+    [{ servers: {}, maxTool: 1 }, "no option maxTool"],
+  ])("that are wrong are named and not quoted: %j", (options, message) => {
+    const make = () => new McpToolProvider(options as never);
+    expect(make).toThrow(CompositionError);
+    expect(make).toThrow(message);
+    expect(make).not.toThrow(/12345|secret|passwd/);
+  });
+});
+
+/** Waits until the kernel has forgotten them: they are no children of ours to wait for. */
+async function gone(pids: readonly number[]): Promise<void> {
+  while (pids.some(isAlive)) await setImmediate();
+}

@@ -1,0 +1,125 @@
+// An MCP server over stdio that does what its argument says, as JSON: see `hostile` in hostile-mcp.ts.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+const how = JSON.parse(process.argv[2] ?? "{}");
+const received = [];
+let tools = how.tools ?? [{ name: "f", inputSchema: { type: "object" } }];
+let grandchild;
+
+const print = (line) => process.stdout.write(`${line}\n`);
+const send = (message) => print(JSON.stringify({ jsonrpc: "2.0", ...message }));
+const text = (value) => ({ content: [{ type: "text", text: value }] });
+const noise = () => {
+  if (how.noise === true) print('starting up...\n{"half": \n[1,2]\n{"jsonrpc":"1.0"}\n\u0000\u0001');
+};
+
+if (how.stubborn === true) process.on("SIGTERM", () => undefined);
+if (how.grandchild === true)
+  grandchild = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "inherit" });
+if (how.stderrBytes) process.stderr.write("x".repeat(how.stderrBytes));
+if (how.lastWords) process.stderr.write(`${how.lastWords.replace("$SECRET", process.env.SECRET ?? "")}\n`);
+if (how.exitAt === "start") process.exit(3);
+noise();
+
+const page = (cursor) => {
+  const at = Number(cursor ?? 0);
+  if (how.pages === "same-cursor") return { tools, nextCursor: "same" };
+  if (how.pages === "endless") return { tools: [{ ...tools[0], name: `f${at}` }], nextCursor: String(at + 1) };
+  if (how.pages === "endless-empty") return { tools: [], nextCursor: String(at + 1) };
+  if (how.pages === "huge") {
+    const many = Array.from({ length: how.count }, (_, index) => ({ ...tools[0], name: `f${index}` }));
+    return { tools: many };
+  }
+  if (how.pages === "one-each")
+    return { tools: [tools[at]], ...(at + 1 < tools.length ? { nextCursor: String(at + 1) } : {}) };
+  if (how.pages === "no-list") return { tools: "none" };
+  return { tools };
+};
+
+const progress = (id, params) => send({ method: "notifications/progress", params: { progressToken: id, ...params } });
+
+const changeTools = (next) => {
+  tools = next;
+  send({ method: "notifications/tools/list_changed" });
+};
+
+const ask = { id: undefined, of: undefined };
+
+const calls = {
+  die: () => process.exit(1),
+  hang: () => undefined,
+  pid: (id) => send({ id, result: text(String(process.pid)) }),
+  grandchild: (id) => send({ id, result: text(String(grandchild?.pid)) }),
+  env: (id) => send({ id, result: text(JSON.stringify(process.env)) }),
+  log: (id) => send({ id, result: text(JSON.stringify(received)) }),
+  open: (id) => {
+    changeTools([...tools.filter(({ name }) => name !== "gone"), { name: "extra", inputSchema: { type: "object" } }]);
+    send({ id, result: text("opened") });
+  },
+  redefine: (id, _token, args) => {
+    changeTools(tools.map((tool) => (tool.name === "f" ? { ...tool, ...args } : tool)));
+    send({ id, result: text("redefined") });
+  },
+  big: (id, _token, { bytes }) => send({ id, result: text("x".repeat(bytes)) }),
+  bigAtEnd: (id, _token, { bytes }) => print(JSON.stringify({ result: text("x".repeat(bytes)), jsonrpc: "2.0", id })),
+  fail: (id) =>
+    send({ id, error: { code: -32603, message: `broken: ${process.env.SECRET ?? "no secret"}`, data: { at: 1 } } }),
+  result: (id, _token, { result }) => send({ id, result }),
+  steps: (id, token, { every, count }) => {
+    let step = 0;
+    const timer = setInterval(() => {
+      step += 1;
+      if (step <= count) progress(token, { progress: step, total: count, message: `step ${step}` });
+      else {
+        clearInterval(timer);
+        send({ id, result: text("done") });
+      }
+    }, every);
+  },
+  ask: (id, _token, { params }) => {
+    ask.of = id;
+    ask.id = `ask-${id}`;
+    send({ id: ask.id, method: "elicitation/create", params });
+  },
+};
+
+const answers = {
+  initialize: (id, { protocolVersion }) => {
+    if (how.exitAt === "initialize") process.exit(4);
+    if (how.silent === true) return;
+    const result = {
+      protocolVersion: how.version ?? protocolVersion,
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: "hostile", version: "1" },
+    };
+    setTimeout(() => send({ id, result }), how.startDelayMs ?? 0);
+  },
+  ping: (id) => send({ id, result: {} }),
+  "tools/list": (id, { cursor } = {}) => {
+    if (how.listError) send({ id, error: { code: how.listError, message: "cannot list" } });
+    else send({ id, result: page(cursor) });
+  },
+  "tools/call": (id, { name, arguments: args, _meta }) => {
+    noise();
+    const call =
+      calls[name] ?? (() => send({ id, result: how.results?.[name] ?? text(`${how.says ?? "called"} ${name}`) }));
+    call(id, _meta?.progressToken, args ?? {});
+  },
+};
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    const message = JSON.parse(line);
+    received.push(message);
+    if (message.method === undefined && message.id === ask.id) {
+      send({ id: ask.of, result: text(JSON.stringify(message.result ?? message.error)) });
+    } else answers[message.method]?.(message.id, message.params);
+  })
+  .on("close", () => {
+    if (how.stubborn !== true) {
+      grandchild?.unref();
+      process.exit(0);
+    }
+  });
+if (how.stubborn === true) setInterval(() => undefined, 1000);
