@@ -8,3 +8,7 @@ describe("examples/testing/conformance.ts", async () => {
 describe("examples/testing/model-claims.ts", async () => {
   await import("../examples/testing/model-claims.js");
 });
+
+describe("examples/testing/custom-session-store.ts", async () => {
+  await import("../examples/testing/custom-session-store.js");
+});

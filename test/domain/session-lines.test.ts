@@ -67,7 +67,7 @@ test("a session has one line and one more for each message, well-formed and with
     version: 1,
     id: "s",
     revision: 12,
-    count: 5,
+    count: 6,
   });
 });
 

@@ -106,6 +106,12 @@ const broken: Readonly<Record<string, Break>> = {
       return { ...session, messages: session.messages.slice(0, 1_000) };
     },
   }),
+  "huge-session": ({ load }) => ({
+    load: async (id, known) => {
+      const session = await load(id, known);
+      return { ...session, messages: session.messages.slice(0, 65_535) };
+    },
+  }),
   "deep-and-wide": ({ append }) => ({
     append: (id, delta) =>
       append(id, {
@@ -114,6 +120,13 @@ const broken: Readonly<Record<string, Break>> = {
       }),
   }),
   "body-text": ({ load }) => ({ load: async (id, known) => sorted(await load(id, known)) }),
+  "compaction-round-trip": ({ load }) => ({
+    load: async (id, known) => {
+      const { compaction, ...session } = await load(id, known);
+      if (compaction === undefined) return session;
+      return { ...session, compaction: { upTo: compaction.upTo, messages: compaction.messages } };
+    },
+  }),
   "frozen-input": ({ append }) => ({
     append: async (id, delta) => append(id, Object.assign(delta, { baseRevision: delta.baseRevision })),
   }),
@@ -219,6 +232,12 @@ const broken: Readonly<Record<string, Break>> = {
       throw new SessionError("save", "there is no such key");
     },
   }),
+  "patch-order": ({ append }) => ({
+    append: (id, { metadata, ...delta }) => {
+      const kept = metadata && Object.entries(metadata).filter(([key]) => delta.unset?.includes(key) !== true);
+      return append(id, { ...delta, ...(kept && { metadata: Object.fromEntries(kept) }) });
+    },
+  }),
   "patch-only": ({ append, load }) => ({
     append: async (id, delta) => {
       const { revision } = await load(id);
@@ -268,6 +287,23 @@ const broken: Readonly<Record<string, Break>> = {
       });
     },
   }),
+  "patch-writers": ({ append, load }) => {
+    let queue: Promise<unknown> = Promise.resolve();
+    return {
+      append: async (id, delta) => {
+        const { length } = Object.keys(delta.metadata ?? {});
+        if (delta.baseRevision !== undefined || length !== 1 || delta.unset !== undefined) return append(id, delta);
+        // It writes metadata as a whole, as it was when the write was asked for.
+        const { metadata } = await load(id);
+        const write = queue.then(async () => {
+          const since = Object.keys((await load(id)).metadata).filter((key) => !Object.hasOwn(metadata, key));
+          return append(id, { ...delta, metadata: { ...metadata, ...delta.metadata }, unset: since });
+        });
+        queue = write.catch(() => undefined);
+        return write;
+      },
+    };
+  },
   "append-at-once": ({ append }) => {
     const underWay = new Set<string>();
     return {
@@ -389,7 +425,7 @@ const broken: Readonly<Record<string, Break>> = {
 };
 
 /** Claims about size, which stores that are broken elsewhere are not asked. */
-const SLOW: ReadonlySet<string> = new Set(["large-text", "large-append"]);
+const SLOW: ReadonlySet<string> = new Set(["large-text", "large-append", "huge-session"]);
 
 describe("sessionStoreClaims", () => {
   test("hold for the sound store that the broken ones are made of", async () => {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { Session } from "../../domain/session.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import { appendTo, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, everyMessage, HOSTILE_TEXT, note, toolResult, valueTypes, withProto } from "./session-samples.js";
 
 /** What goes in comes out, and belongs to nobody else in between. */
@@ -11,8 +11,8 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     id: "unknown-id",
     title: "an id nobody wrote is an empty session with revision 0",
     async check({ store }) {
-      expectEqual(await store.load("nobody"), { messages: [], metadata: {}, revision: 0 }, "load");
-      expectEqual(await store.load("nobody", 3), { messages: [], metadata: {}, revision: 0 }, "load with known");
+      expectEqual(await loadFrom(store, "nobody"), { messages: [], metadata: {}, revision: 0 }, "load");
+      expectEqual(await loadFrom(store, "nobody", 3), { messages: [], metadata: {}, revision: 0 }, "load with known");
     },
   },
   {
@@ -27,7 +27,7 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
         ...later,
       };
       const revision = await store.save("s", session);
-      expectEqual(await store.load("s"), { ...session, revision }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...session, revision }, "load");
     },
   },
   {
@@ -40,7 +40,11 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
       expectThat(first !== undefined, "there is a first message");
       await append("s", deltaOf("o1", 0, [first], { metadata: valueTypes() }));
       await append("s", deltaOf("o2", 1, rest));
-      expectEqual(await store.load("s"), { messages: everyMessage(), metadata: valueTypes(), revision: 2 }, "load");
+      expectEqual(
+        await loadFrom(store, "s"),
+        { messages: everyMessage(), metadata: valueTypes(), revision: 2 },
+        "load",
+      );
     },
   },
   {
@@ -54,10 +58,14 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
         await append(id, deltaOf(HOSTILE_TEXT, 0, [note("m", id + HOSTILE_TEXT)], { metadata }));
       }
       for (const id of ["\ud800", "\ufffd", "a\u0000b", "a"]) {
-        expectEqual(await store.load(id), { messages: [note("m", id + HOSTILE_TEXT)], metadata, revision: 1 }, "load");
+        expectEqual(
+          await loadFrom(store, id),
+          { messages: [note("m", id + HOSTILE_TEXT)], metadata, revision: 1 },
+          "load",
+        );
       }
       await append("a", deltaOf("again", undefined, [], { unset: [HOSTILE_TEXT, "__proto__", "\ud800"] }));
-      const { metadata: left } = await store.load("a");
+      const { metadata: left } = await loadFrom(store, "a");
       expectEqual(left, { constructor: 1, toString: "x", "\ufffd": "replacement" }, "metadata after unset");
     },
   },
@@ -67,7 +75,7 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     async check({ store }) {
       const text = `${"x".repeat(10_000_000)}\u{1f600}`;
       await store.save("s", { messages: [note("m", text)], metadata: {}, revision: 0 });
-      const [message] = (await store.load("s")).messages;
+      const [message] = (await loadFrom(store, "s")).messages;
       const part = message?.role === "user" ? message.content[0] : undefined;
       expectThat(part?.type === "text" && part.text === text, "the text differs");
     },
@@ -81,7 +89,7 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
       const result = { ...toolResult("m"), content: [{ type: "text" as const, text }] };
       await appendTo(store)("s", deltaOf("o", 0, [note("a"), result]));
       for (const known of [undefined, 0]) {
-        const last = (await store.load("s", known)).messages.at(-1);
+        const last = (await loadFrom(store, "s", known)).messages.at(-1);
         const part = last?.role === "tool" ? last.content[0] : undefined;
         expectThat(part?.type === "text" && part.text === text, "the text differs");
       }
@@ -94,9 +102,25 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     async check({ store }) {
       const messages = Array.from({ length: 10_000 }, (_, n) => note(`m${n}`));
       await store.save("s", { messages, metadata: {}, revision: 0 });
-      expectEqual((await store.load("s")).messages, messages, "after a save");
+      expectEqual((await loadFrom(store, "s")).messages, messages, "after a save");
       await appendTo(store)("t", deltaOf("o", 0, messages));
-      expectEqual((await store.load("t")).messages, messages, "after an append");
+      expectEqual((await loadFrom(store, "t")).messages, messages, "after an append");
+    },
+  },
+  {
+    id: "huge-session",
+    title: "a hundred thousand messages come back whole and in order, and what follows them without them",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const messages = Array.from({ length: 100_000 }, (_, n) => note(`m${n}`));
+      const first = await append("s", deltaOf("o1", 0, messages));
+      await append("s", deltaOf("o2", first, [note("last")]));
+      const whole = await loadFrom(store, "s");
+      // As texts: comparing objects of this number takes longer than storing them.
+      expectThat(JSON.stringify(whole.messages) === JSON.stringify([...messages, note("last")]), "the messages differ");
+      const { from = 0, messages: rest } = await loadFrom(store, "s", first);
+      expectEqual(rest.slice(100_000 - from), [note("last")], "what follows a known revision");
     },
   },
   {
@@ -109,7 +133,7 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
       for (let level = 0; level < 100; level++) deep = level % 2 === 0 ? { deep } : { list: [deep] };
       const messages = [{ ...note("m"), metadata: { deep } }];
       await appendTo(store)("s", deltaOf("o", 0, messages, { metadata: { ...wide, deep } }));
-      expectEqual(await store.load("s"), { messages, metadata: { ...wide, deep }, revision: 1 }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages, metadata: { ...wide, deep }, revision: 1 }, "load");
     },
   },
   {
@@ -120,7 +144,7 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
       const messages = [{ ...note("m"), metadata }];
       const text = JSON.stringify([messages, metadata]);
       const expectText = async (id: string): Promise<void> => {
-        const loaded = await store.load(id);
+        const loaded = await loadFrom(store, id);
         expectThat(JSON.stringify([loaded.messages, loaded.metadata]) === text, `the text of ${id} differs`);
       };
       await store.save("saved", { messages, metadata, revision: 0 });
@@ -131,16 +155,29 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     },
   },
   {
+    id: "compaction-round-trip",
+    title: "a compaction comes back with every part and unknown field as it was, from a save and from an append",
+    async check({ store }) {
+      const compaction = { upTo: HOSTILE_TEXT, messages: everyMessage(), v2: withProto() };
+      const session = { messages: [note(HOSTILE_TEXT)], metadata: {}, compaction };
+      const saved = await store.save("saved", { ...session, revision: 0 });
+      expectEqual(await loadFrom(store, "saved"), { ...session, revision: saved }, "after a save");
+      if (store.append === undefined) return;
+      await store.append("appended", deltaOf("o", 0, session.messages, { compaction }));
+      expectEqual(await loadFrom(store, "appended"), { ...session, revision: 1 }, "after an append");
+    },
+  },
+  {
     id: "frozen-input",
     title: "what is given to the store may be frozen: it changes nothing of it",
     async check({ store }) {
       const messages = [note("a"), note("b")];
       const metadata = { list: [1] };
       await store.save("s", frozen({ messages, metadata, revision: 0 }), frozen({ replace: true }));
-      expectEqual((await store.load("s")).messages, messages, "what was saved");
+      expectEqual((await loadFrom(store, "s")).messages, messages, "what was saved");
       if (store.append === undefined) return;
       await store.append("t", frozen(deltaOf("o", 0, messages, { metadata, unset: [] })));
-      expectEqual((await store.load("t")).messages, messages, "what was appended");
+      expectEqual((await loadFrom(store, "t")).messages, messages, "what was appended");
     },
   },
   {
@@ -150,12 +187,12 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
       const given = { messages: everyMessage(), metadata: { list: [1] }, revision: 0 };
       await store.save("s", given);
       expectThat(change(given) === 3, "the store froze what it was given");
-      await expectUnchanged(await store.load("s"), { list: [1] });
+      await expectUnchanged(await loadFrom(store, "s"), { list: [1] });
       if (store.append === undefined) return;
       const delta = { messages: [note("a"), note("b")], metadata: { list: [1] } };
       await store.append("t", deltaOf("o", 0, delta.messages, { metadata: delta.metadata }));
       expectThat(change(delta) === 3, "the store froze what it was given");
-      const { messages, metadata } = await store.load("t");
+      const { messages, metadata } = await loadFrom(store, "t");
       expectEqual([messages, metadata], [[note("a"), note("b")], { list: [1] }], "what was appended");
     },
   },
@@ -164,9 +201,9 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     title: "changing what was loaded, or failing to, changes nothing stored",
     async check({ store }) {
       await store.save("s", { messages: everyMessage(), metadata: { list: [1] }, revision: 0 });
-      const loaded = await store.load("s");
+      const loaded = await loadFrom(store, "s");
       change(loaded);
-      await expectUnchanged(await store.load("s"), { list: [1] });
+      await expectUnchanged(await loadFrom(store, "s"), { list: [1] });
       expectThat(Array.isArray(loaded.messages) && !Object.isFrozen(loaded.messages), "the list is not the caller's");
     },
   },

@@ -1,5 +1,5 @@
 import { expectEqual, expectThat } from "./expectations.js";
-import { appendTo, listAll, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, listAll, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note } from "./session-samples.js";
 
 /** A deleted session leaves nothing but its last revision. */
@@ -10,12 +10,12 @@ export const sessionDeleteClaims: readonly SessionStoreClaim[] = [
     needs: "delete",
     async check({ store }) {
       for (const id of ["a", "b"]) await store.save(id, { messages: [note(id)], metadata: { id }, revision: 0 });
-      const { revision } = await store.load("b");
+      const { revision } = await loadFrom(store, "b");
       for (const id of ["a", "a", "never"]) await store.delete?.(id);
       expectThat(store.delete !== undefined, "the store has no delete and does not declare it missing");
-      expectEqual(await store.load("a"), { messages: [], metadata: {}, revision: 0 }, "load");
+      expectEqual(await loadFrom(store, "a"), { messages: [], metadata: {}, revision: 0 }, "load");
       expectEqual(
-        await store.load("b"),
+        await loadFrom(store, "b"),
         { messages: [note("b")], metadata: { id: "b" }, revision },
         "load of the other",
       );
@@ -40,14 +40,14 @@ export const sessionDeleteClaims: readonly SessionStoreClaim[] = [
         const first = await store.save("s", { ...empty, messages: [note(round)], revision: 0 });
         expectThat(first > last, `revision ${first} of a new session was used by a deleted one`);
         last = await store.save("s", { ...empty, messages: [note(round), note("more")], revision: first });
-        const known = await store.load("s", first);
+        const known = await loadFrom(store, "s", first);
         expectEqual(known.messages.at(-1), note("more"), "what follows a known revision");
         expectThat(store.delete !== undefined, "the store has no delete and does not declare it missing");
         await store.delete("s");
-        expectEqual(await store.load("s", last), { ...empty, revision: 0 }, "load of what was deleted");
+        expectEqual(await loadFrom(store, "s", last), { ...empty, revision: 0 }, "load of what was deleted");
       }
       await store.save("s", { ...empty, messages: [note("new")], revision: 0 });
-      const { from = 0, messages } = await store.load("s", last);
+      const { from = 0, messages } = await loadFrom(store, "s", last);
       expectEqual([from, messages], [0, [note("new")]], "load with a revision of the deleted session");
     },
   },
@@ -63,7 +63,7 @@ export const sessionDeleteClaims: readonly SessionStoreClaim[] = [
       await store.delete?.("s");
       const anew = await append("s", delta);
       expectEqual(await append("s", delta), anew, "revision of the repetition");
-      expectEqual(await store.load("s"), { messages: [note("a")], metadata: {}, revision: anew }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages: [note("a")], metadata: {}, revision: anew }, "load");
     },
   },
 ];

@@ -1,11 +1,14 @@
-import type { Revision, SessionDelta, SessionInfo, SessionQuery } from "../../domain/session.js";
+import type { LoadedSession, Revision, SessionDelta, SessionInfo, SessionQuery } from "../../domain/session.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { SessionStore } from "../../ports/session-store.js";
 import { type Claim, type Fixture } from "./claim.js";
 import { expectThat } from "./expectations.js";
 
-/** What a store may lack. Optional methods of the port are capabilities, `damage` and `reopen` are offered by the fixture. */
-export type SessionStoreCapability = "append" | "list" | "delete" | "damage" | "reopen";
+/**
+ * What a store may lack. Optional methods of the port are capabilities, and so is comparing revisions (`compare`): one that cannot answers a write with
+ * the revision it was given plus one. `damage` and `reopen` are offered by the fixture.
+ */
+export type SessionStoreCapability = "append" | "list" | "delete" | "compare" | "damage" | "reopen";
 
 /** An empty store that nobody else uses. */
 export type SessionStoreFixture = Fixture & {
@@ -24,6 +27,12 @@ export function appendTo(store: SessionStore): (id: string, delta: SessionDelta)
   const { append } = store;
   expectThat(append !== undefined, "the store has no append and does not declare it missing");
   return (id, delta) => append.call(store, id, delta);
+}
+
+/** What a store answers to `load`; the index 0 of its first message says no more than none. */
+export async function loadFrom(store: SessionStore, id: string, known?: Revision): Promise<LoadedSession> {
+  const { from, ...session } = await store.load(id, known);
+  return from === undefined || from === 0 ? session : { ...session, from };
 }
 
 /** Like `appendTo`, for `list`. */

@@ -1,6 +1,6 @@
 import type { SessionStore } from "../../ports/session-store.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import { appendTo, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note, sessionOf } from "./session-samples.js";
 
 /** What a reader gets who has a part already. */
@@ -18,7 +18,7 @@ export const sessionKnownClaims: readonly SessionStoreClaim[] = [
       for (const [known, ids] of seen.entries()) await expectFollowing(store, known, ids);
       const revision = await store.save("s", { ...sessionOf(3, "x", "b", "c"), metadata: { k: 1 } });
       await append("s", deltaOf("o4", revision, [note("d")]));
-      for (const known of [1, 3, revision + 9]) expectEqual((await store.load("s", known)).from ?? 0, 0, "from");
+      for (const known of [1, 3, revision + 9]) expectEqual((await loadFrom(store, "s", known)).from ?? 0, 0, "from");
       await expectFollowing(store, revision, ["x", "b", "c"]);
       await expectEveryRevision(store);
     },
@@ -30,9 +30,9 @@ export const sessionKnownClaims: readonly SessionStoreClaim[] = [
     async check({ store }) {
       const append = appendTo(store);
       const revision = await append("s", deltaOf("o", 0, [note("a")], { metadata: { kept: 1, gone: 1 } }));
-      await store.load("s", revision);
+      await loadFrom(store, "s", revision);
       await append("s", deltaOf("p", undefined, [], { metadata: { title: "new" }, unset: ["gone"] }));
-      expectEqual((await store.load("s", revision)).metadata, { kept: 1, title: "new" }, "metadata");
+      expectEqual((await loadFrom(store, "s", revision)).metadata, { kept: 1, title: "new" }, "metadata");
     },
   },
 ];
@@ -59,9 +59,9 @@ async function expectFollowing(
   ids: readonly string[],
   session = "s",
 ): Promise<void> {
-  const { from, ...part } = await store.load(session, known);
+  const { from, ...part } = await loadFrom(store, session, known);
   const had = ids.slice(0, from ?? 0).map((id) => note(id));
   expectThat(had.length === (from ?? 0), `the answer for revision ${known} begins after what its reader has`);
-  const whole = await store.load(session);
+  const whole = await loadFrom(store, session);
   expectEqual({ ...part, messages: [...had, ...part.messages] }, whole, `load after revision ${known}`);
 }

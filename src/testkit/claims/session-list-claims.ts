@@ -1,7 +1,7 @@
 import { SessionError } from "../../domain/errors.js";
 import type { SessionInfo, SessionQuery } from "../../domain/session.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
-import { appendTo, listAll, listOf, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, listAll, listOf, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note } from "./session-samples.js";
 
 /** A list shows what there is, also while others write. */
@@ -15,7 +15,7 @@ export const sessionListClaims: readonly SessionStoreClaim[] = [
         const messages = Array.from({ length: n }, (_, i) => note(`m${i}`));
         await store.save(`s${n}`, { messages, metadata: { n }, revision: 0 });
       }
-      const { revision } = await store.load("s1");
+      const { revision } = await loadFrom(store, "s1");
       const shown = await listAll(store, { limit: 2 });
       expectEqual(
         [...shown].sort((a, b) => a.count - b.count).map(({ updatedAt: _, ...info }) => info),
@@ -40,7 +40,7 @@ export const sessionListClaims: readonly SessionStoreClaim[] = [
       const shown = async (): Promise<string[]> => (await listAll(store, { limit: 1 })).map(({ id }) => id);
       expectEqual(await shown(), ["c", "b", "a"], "after the saves");
       if (store.append === undefined) return;
-      const { revision } = await store.load("b");
+      const { revision } = await loadFrom(store, "b");
       await store.append("b", deltaOf("o", revision, [note("m")]));
       expectEqual(await shown(), ["b", "c", "a"], "after an append");
       await store.append("a", deltaOf("p", undefined, [], { metadata: { title: "new" } }));
@@ -96,8 +96,8 @@ export const sessionListClaims: readonly SessionStoreClaim[] = [
         if (page.cursor === undefined) break;
         expectThat(n < 12, "the pages of a list do not end");
         await store.save(`new${n}`, empty);
-        await store.save("s11", await store.load("s11"));
-        if (n === 0) await store.save("s0", await store.load("s0"));
+        await store.save("s11", await loadFrom(store, "s11"));
+        if (n === 0) await store.save("s0", await loadFrom(store, "s0"));
         if (n === 0) await store.delete?.("s8");
         page = await list({ limit: 3, cursor: page.cursor });
       }

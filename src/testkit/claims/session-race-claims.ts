@@ -2,7 +2,7 @@ import { SessionError } from "../../domain/errors.js";
 import type { Session } from "../../domain/session.js";
 import type { SessionStore } from "../../ports/session-store.js";
 import { expectEqual, expectThat } from "./expectations.js";
-import { appendTo, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note } from "./session-samples.js";
 
 const WRITERS = 50;
@@ -14,10 +14,11 @@ export const sessionRaceClaims: readonly SessionStoreClaim[] = [
   {
     id: "save-writers",
     title: "fifty writers that save at once and retry on conflict lose nothing",
+    needs: "compare",
     async check({ store }) {
       await Promise.all(
         writers(async (id) => {
-          const session = await store.load("s");
+          const session = await loadFrom(store, "s");
           await store.save("s", { ...session, messages: [...session.messages, note(id)] });
         }),
       );
@@ -32,12 +33,35 @@ export const sessionRaceClaims: readonly SessionStoreClaim[] = [
       const append = appendTo(store);
       await Promise.all(
         writers(async (id) => {
-          const { revision } = await store.load("s");
+          const { revision } = await loadFrom(store, "s");
           await append("s", deltaOf(id, revision, [note(id)]));
         }),
       );
       await expectAllWriters(store);
-      expectEqual((await store.load("s")).revision, WRITERS, "revision");
+      expectEqual((await loadFrom(store, "s")).revision, WRITERS, "revision");
+    },
+  },
+  {
+    id: "patch-writers",
+    title: "fifty patches at once, beside turns that write, lose no key, no message and no write to a conflict",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      const keys = Array.from({ length: WRITERS }, (_, n) => `k${n}`);
+      const turns = async (): Promise<void> => {
+        for (let n = 0; n < 10; n++) await append("s", deltaOf(`o${n}`, n, [note(`m${n}`)], { metadata: { turn: n } }));
+      };
+      await Promise.all([
+        turns(),
+        ...keys.map((key) => append("s", deltaOf(key, undefined, [], { metadata: { [key]: key } }))),
+      ]);
+      const { messages, metadata, revision } = await loadFrom(store, "s");
+      expectEqual(
+        [messages.map(({ id }) => id), revision],
+        [keys.slice(0, 10).map((key) => key.replace("k", "m")), 10],
+        "turns",
+      );
+      expectEqual(metadata, { turn: 9, ...Object.fromEntries(keys.map((key) => [key, key])) }, "metadata");
     },
   },
   {
@@ -53,7 +77,7 @@ export const sessionRaceClaims: readonly SessionStoreClaim[] = [
         answers.map(() => 1),
         "revisions",
       );
-      expectEqual(await store.load("s"), { messages: [note("a")], metadata: { k: 1 }, revision: 1 }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages: [note("a")], metadata: { k: 1 }, revision: 1 }, "load");
     },
   },
   {
@@ -65,7 +89,7 @@ export const sessionRaceClaims: readonly SessionStoreClaim[] = [
       const states = Array.from({ length: 40 }, (_, n) => stateOf(n));
       let writing = true;
       const reader = async (): Promise<void> => {
-        while (writing) expectWholeState(await store.load("s"), states);
+        while (writing) expectWholeState(await loadFrom(store, "s"), states);
       };
       const writer = async (): Promise<void> => {
         try {
@@ -80,7 +104,7 @@ export const sessionRaceClaims: readonly SessionStoreClaim[] = [
         }
       };
       await Promise.all([writer(), reader(), reader(), reader()]);
-      expectEqual(await store.load("s"), states.at(-1), "load afterwards");
+      expectEqual(await loadFrom(store, "s"), states.at(-1), "load afterwards");
     },
   },
 ];
@@ -100,7 +124,7 @@ function writers(write: (id: string) => Promise<void>): Promise<void>[] {
 }
 
 async function expectAllWriters(store: SessionStore): Promise<void> {
-  const { messages } = await store.load("s");
+  const { messages } = await loadFrom(store, "s");
   const expected = Array.from({ length: WRITERS }, (_, n) => note(`w${n}`));
   const byId = new Map(messages.map((message) => [message.id, message]));
   expectEqual(messages.length, WRITERS, "messages of all writers");

@@ -3,7 +3,7 @@ import type { Json } from "../../domain/json.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { SessionDelta } from "../../domain/session.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
-import { type SessionStoreClaim } from "./session-fixture.js";
+import { loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note } from "./session-samples.js";
 
 /** What is refused has had no effect, and the error says so without telling what was to be stored. */
@@ -21,7 +21,7 @@ export const sessionRefusalClaims: readonly SessionStoreClaim[] = [
         if (store.append === undefined) continue;
         await expectRejection(() => store.append?.("s", deltaOf("o", 0, messages)), SessionError, ["save"], "append");
       }
-      expectEqual(await store.load("s"), { messages: [], metadata: {}, revision: 0 }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages: [], metadata: {}, revision: 0 }, "load");
     },
   },
   {
@@ -37,14 +37,14 @@ export const sessionRefusalClaims: readonly SessionStoreClaim[] = [
         const save = (): unknown => store.save("s", { messages, revision: 0, ...parts });
         await expectRejection(save, SessionError, ["save"], "save");
       }
-      expectEqual(await store.load("s"), { messages: [], metadata: {}, revision: 0 }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages: [], metadata: {}, revision: 0 }, "load");
       const deltas: Partial<SessionDelta>[] = [{ metadata: { good: 1, bad } }, { metadata: { good: 1 }, compaction }];
       for (const parts of deltas) {
         if (store.append === undefined) return;
         const append = (): unknown => store.append?.("s", deltaOf("o", 0, messages, parts));
         await expectRejection(append, SessionError, ["save"], "append");
       }
-      expectEqual(await store.load("s"), { messages: [], metadata: {}, revision: 0 }, "load");
+      expectEqual(await loadFrom(store, "s"), { messages: [], metadata: {}, revision: 0 }, "load");
       expectEqual(
         await store.append?.("s", deltaOf("o", 0, messages)),
         store.append && 1,

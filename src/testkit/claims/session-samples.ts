@@ -104,6 +104,14 @@ export function everyMessage(): AgentMessage[] {
       outcome: "completed",
     },
     { role: "assistant", id: "m5", at: 5, parts: [], stopped: "aborted" },
+    {
+      role: "sensor of an application",
+      id: "m6",
+      at: 6,
+      celsius: 21.5,
+      text: HOSTILE_TEXT,
+      nested: withProto(),
+    } as never,
   ];
 }
 

@@ -3,7 +3,7 @@ import type { SessionStore } from "../../ports/session-store.js";
 import { sessionBodyClaims } from "./session-body-claims.js";
 import { sessionDeleteClaims } from "./session-delete-claims.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
-import { listAll, type SessionStoreClaim } from "./session-fixture.js";
+import { listAll, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { sessionKnownClaims } from "./session-known-claims.js";
 import { sessionListClaims } from "./session-list-claims.js";
 import { sessionRaceClaims } from "./session-race-claims.js";
@@ -17,12 +17,13 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
     title: "every id keeps a session of its own, whatever it looks like",
     async check({ store }) {
       for (const id of HOSTILE_IDS) await store.save(id, { messages: [note(`of ${id}`)], metadata: {}, revision: 0 });
-      for (const id of HOSTILE_IDS) expectEqual((await store.load(id)).messages, [note(`of ${id}`)], `session "${id}"`);
+      for (const id of HOSTILE_IDS)
+        expectEqual((await loadFrom(store, id)).messages, [note(`of ${id}`)], `session "${id}"`);
       if (store.list !== undefined)
         expectEqual((await listAll(store, {})).map(({ id }) => id).sort(), [...HOSTILE_IDS].sort(), "list");
       if (store.delete === undefined) return;
       for (const id of HOSTILE_IDS.slice(1)) await store.delete(id);
-      expectEqual((await store.load("../evil")).messages, [note("of ../evil")], "the session not deleted");
+      expectEqual((await loadFrom(store, "../evil")).messages, [note("of ../evil")], "the session not deleted");
     },
   },
   {
@@ -34,7 +35,7 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
         const stem = Array.from({ length }, (_, n) => ((n * n * 7) % 36).toString(36)).join("");
         for (const id of [`${stem}a`, `${stem}b`]) if (await saved(store, id)) kept.push(id);
       }
-      for (const id of kept) expectEqual((await store.load(id)).messages, [note(id.slice(-9))], "load");
+      for (const id of kept) expectEqual((await loadFrom(store, id)).messages, [note(id.slice(-9))], "load");
       if (store.list === undefined) return;
       const listed = (await listAll(store, {})).map(({ id }) => id);
       expectThat(new Set(listed).size === listed.length && listed.length === kept.length, "the list shows other ids");
@@ -53,12 +54,12 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
       await store.save("other", { messages: [note("c")], metadata: {}, revision: 0 });
       expectThat(damage !== undefined, "the fixture cannot damage and does not declare it missing");
       await damage("s");
-      const isCorrupt = (): unknown => expectRejection(() => store.load("s"), SessionError, ["corrupt"], "load");
+      const isCorrupt = (): unknown => expectRejection(() => loadFrom(store, "s"), SessionError, ["corrupt"], "load");
       await isCorrupt();
       const asNew = (): unknown => store.save("s", { messages: [note("x")], metadata: {}, revision: 0 });
       await expectRejection(asNew, SessionError, ["conflict", "corrupt"], "save as new");
       await isCorrupt();
-      expectEqual((await store.load("other")).messages, [note("c")], "another session");
+      expectEqual((await loadFrom(store, "other")).messages, [note("c")], "another session");
       if (store.list !== undefined)
         expectThat(
           (await listAll(store, {})).some(({ id }) => id === "s"),
@@ -80,11 +81,11 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
         { replace: true },
       );
       expectThat(second > first, "the revision must grow");
-      expectEqual(await store.load("s"), { ...session, metadata: { healed: true }, revision: second }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...session, metadata: { healed: true }, revision: second }, "load");
       if (store.delete === undefined) return;
       await damage?.("s");
       await store.delete("s");
-      expectEqual(await store.load("s"), { messages: [], metadata: {}, revision: 0 }, "load after a delete");
+      expectEqual(await loadFrom(store, "s"), { messages: [], metadata: {}, revision: 0 }, "load after a delete");
     },
   },
   {
@@ -97,12 +98,12 @@ const sessionPlaceClaims: readonly SessionStoreClaim[] = [
       const appended = await store.append?.("s", delta);
       expectThat(reopen !== undefined, "the fixture cannot reopen and does not declare it missing");
       const second = await reopen();
-      expectEqual(await second.load("s"), await store.load("s"), "load");
+      expectEqual(await loadFrom(second, "s"), await loadFrom(store, "s"), "load");
       if (second.append === undefined) return;
       expectEqual(await second.append("s", delta), appended, "revision of the repetition");
       await second.append("s", deltaOf("p", appended, [note("c")]));
       expectEqual(
-        (await store.load("s")).messages,
+        (await loadFrom(store, "s")).messages,
         ["a", "b", "c"].map((id) => note(id)),
         "load in the first store",
       );

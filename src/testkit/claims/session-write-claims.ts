@@ -1,7 +1,7 @@
 import { SessionError } from "../../domain/errors.js";
 import type { LoadedSession } from "../../domain/session.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
-import { appendTo, type SessionStoreClaim } from "./session-fixture.js";
+import { appendTo, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note, sessionOf } from "./session-samples.js";
 
 /** Revisions, operation ids and patches: no write is lost, doubled or half done. */
@@ -9,6 +9,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
   {
     id: "save-conflict",
     title: "a save based on another revision than the stored one is a conflict without effect",
+    needs: "compare",
     async check({ store }) {
       const first = await store.save("s", sessionOf(0, "a"));
       const second = await store.save("s", sessionOf(first, "a", "b"));
@@ -17,7 +18,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
         const stale = (): unknown => store.save("s", sessionOf(revision, "lost"));
         await expectRejection(stale, SessionError, ["conflict"], `save on revision ${revision} of ${second}`);
       }
-      expectEqual(await store.load("s"), sessionOf(second, "a", "b"), "load");
+      expectEqual(await loadFrom(store, "s"), sessionOf(second, "a", "b"), "load");
     },
   },
   {
@@ -27,9 +28,9 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const first = await store.save("s", { ...sessionOf(0, "a"), compaction, metadata: { old: 1 } });
       const second = await store.save("s", sessionOf(99, "b"), { replace: true });
       expectThat(second > first, "the revision must grow");
-      expectEqual(await store.load("s"), sessionOf(second, "b"), "load");
+      expectEqual(await loadFrom(store, "s"), sessionOf(second, "b"), "load");
       const fresh = await store.save("new", sessionOf(7, "b"), { replace: true });
-      expectEqual(await store.load("new"), sessionOf(fresh, "b"), "load of a new one");
+      expectEqual(await loadFrom(store, "new"), sessionOf(fresh, "b"), "load of a new one");
     },
   },
   {
@@ -40,7 +41,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const part: LoadedSession = { ...sessionOf(revision, "b"), from: 1 };
       await expectRejection(() => store.save("s", part), SessionError, ["save"], "save");
       await expectRejection(() => store.save("s", part, { replace: true }), SessionError, ["save"], "replace");
-      expectEqual(await store.load("s"), sessionOf(revision, "a", "b"), "load");
+      expectEqual(await loadFrom(store, "s"), sessionOf(revision, "a", "b"), "load");
     },
   },
   {
@@ -54,7 +55,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
         const stale = deltaOf(`stale ${base}`, base, [note("lost")], { metadata: { lost: true }, compaction });
         await expectRejection(() => append("s", stale), SessionError, ["conflict"], `append on ${base} of ${revision}`);
       }
-      expectEqual(await store.load("s"), sessionOf(1, "a"), "load");
+      expectEqual(await loadFrom(store, "s"), sessionOf(1, "a"), "load");
     },
   },
   {
@@ -69,7 +70,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
         await append("s", deltaOf("o3", 2, [], { metadata: { k: 1 } })),
       ];
       expectEqual(revisions, [1, 2, 3], "revisions");
-      expectEqual(await store.load("s"), { ...sessionOf(3, "a", "b"), metadata: { k: 1 } }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(3, "a", "b"), metadata: { k: 1 } }, "load");
     },
   },
   {
@@ -84,10 +85,10 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       expectEqual(await append("s", first), 1, "revision of the repetition");
       await append("s", deltaOf("o2", 1, [note("b")], { metadata: { k: 2 } }));
       expectEqual(await append("s", first), 1, "revision of the late repetition");
-      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b"), metadata: { k: 2 } }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(2, "a", "b"), metadata: { k: 2 } }, "load");
       const saved = await store.save("s", sessionOf(2, "c"));
       expectEqual(await append("s", first), 1, "revision of the repetition after a save");
-      expectEqual(await store.load("s"), sessionOf(saved, "c"), "load after a save");
+      expectEqual(await loadFrom(store, "s"), sessionOf(saved, "c"), "load after a save");
       expectEqual(await append("other", first), 1, "an operation id counts for one session");
     },
   },
@@ -105,7 +106,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
         deltaOf("o", undefined, [], { unset: ["k"] }),
       ];
       for (const other of others) expectEqual(await append("s", other), 1, "revision");
-      expectEqual(await store.load("s"), { ...sessionOf(1, "a"), metadata: { k: 1 } }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(1, "a"), metadata: { k: 1 } }, "load");
     },
   },
   {
@@ -117,7 +118,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const deltas = OPERATION_IDS.map((operationId, n) => deltaOf(operationId, n, [note(`m${n}`)]));
       for (const [n, delta] of deltas.entries()) expectEqual(await append("s", delta), n + 1, "revision");
       for (const [n, delta] of deltas.entries()) expectEqual(await append("s", delta), n + 1, "revision again");
-      expectEqual((await store.load("s")).messages.length, deltas.length, "messages");
+      expectEqual((await loadFrom(store, "s")).messages.length, deltas.length, "messages");
     },
   },
   {
@@ -136,7 +137,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
         1,
         "revision of another write under its id",
       );
-      expectEqual(await store.load("s"), { ...sessionOf(1, "a"), metadata: { title: "new" } }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(1, "a"), metadata: { title: "new" } }, "load");
     },
   },
   {
@@ -149,9 +150,9 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       await append("s", deltaOf("p1", undefined, [], { metadata: { title: "new", owner: null } }));
       await append("s", deltaOf("o2", 1, [note("b")]));
       const metadata = { kept: [1], title: "new", owner: null };
-      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b"), metadata }, "load");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(2, "a", "b"), metadata }, "load");
       expectEqual(await append("new", deltaOf("p", undefined, [], { metadata })), 0, "revision of a new session");
-      expectEqual(await store.load("new"), { messages: [], metadata, revision: 0 }, "load of a new session");
+      expectEqual(await loadFrom(store, "new"), { messages: [], metadata, revision: 0 }, "load of a new session");
     },
   },
   {
@@ -162,7 +163,18 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const append = appendTo(store);
       await append("s", deltaOf("o1", 0, [], { metadata: { a: 1, b: null, c: "x" } }));
       await append("s", deltaOf("o2", 1, [], { unset: ["b", "never"], metadata: { d: 4 } }));
-      expectEqual((await store.load("s")).metadata, { a: 1, c: "x", d: 4 }, "metadata");
+      expectEqual((await loadFrom(store, "s")).metadata, { a: 1, c: "x", d: 4 }, "metadata");
+    },
+  },
+  {
+    id: "patch-order",
+    title: "a key that one write both removes and sets is set",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o", 0, [], { metadata: { a: 1, b: 1 } }));
+      await append("s", deltaOf("p", undefined, [], { metadata: { b: 2, c: 3 }, unset: ["a", "b"] }));
+      expectEqual((await loadFrom(store, "s")).metadata, { b: 2, c: 3 }, "metadata");
     },
   },
   {
@@ -173,7 +185,7 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const append = appendTo(store);
       const refused = [deltaOf("o1", undefined, [note("a")]), deltaOf("o2", undefined, [], { compaction })];
       for (const delta of refused) await expectRejection(() => append("s", delta), SessionError, ["save"], "append");
-      expectEqual(await store.load("s"), sessionOf(0), "load");
+      expectEqual(await loadFrom(store, "s"), sessionOf(0), "load");
     },
   },
   {
@@ -184,13 +196,13 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
       const append = appendTo(store);
       await append("s", deltaOf("o1", 0, [note("a"), note("b")], { compaction }));
       await append("s", deltaOf("o2", 1, [note("c")]));
-      expectEqual(await store.load("s"), { ...sessionOf(2, "a", "b", "c"), compaction }, "load");
-      expectEqual((await store.load("s", 1)).compaction, compaction, "compaction for a known revision");
+      expectEqual(await loadFrom(store, "s"), { ...sessionOf(2, "a", "b", "c"), compaction }, "load");
+      expectEqual((await loadFrom(store, "s", 1)).compaction, compaction, "compaction for a known revision");
       const later = { upTo: "b", messages: [] };
       await append("s", deltaOf("o3", 2, [], { compaction: later }));
-      expectEqual((await store.load("s")).compaction, later, "compaction");
+      expectEqual((await loadFrom(store, "s")).compaction, later, "compaction");
       const revision = await store.save("s", sessionOf(3, "a"));
-      expectEqual(await store.load("s"), sessionOf(revision, "a"), "load after a save without one");
+      expectEqual(await loadFrom(store, "s"), sessionOf(revision, "a"), "load after a save without one");
     },
   },
 ];
