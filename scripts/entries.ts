@@ -33,6 +33,7 @@ export const entries: readonly Entry[] = [
   adapter("tools/noop"),
   adapter("tools/mcp"),
   adapter("sessions/memory"),
+  adapter("sessions/jsonl"),
   adapter("sessions/sqlite"),
   adapter("sessions/postgres"),
   adapter("sessions/redis"),

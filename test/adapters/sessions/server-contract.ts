@@ -9,7 +9,7 @@ import { expectLikeReference, sessionCommands } from "../../support/session-mode
 type Fixture = AsyncDisposable &
   SessionStoreFixture & { readonly store: Required<SessionStore> & { list(): Promise<SessionPage> } };
 
-/** What both stores on servers do alike: the claims with every capability, any history of writes, and what is large or in order. */
+/** What stores of many processes do alike: the claims with every capability, any history of writes, and what is large or in order. */
 export function serverContract(make: () => Fixture, histories: number): void {
   describe("keeps the claims of its port", () => {
     runClaims({ test, claims: sessionStoreClaims, make });

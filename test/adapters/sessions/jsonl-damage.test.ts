@@ -1,0 +1,267 @@
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { encodeLine } from "../../../src/adapters/sessions/jsonl-line.js";
+import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { type JsonlFixture, jsonlFixture } from "./jsonl-fixture.js";
+
+const idsIn = ({ messages }: { messages: readonly { readonly id: string }[] }): string[] =>
+  messages.map(({ id }) => id);
+
+/** A session of three appends: a, b, c. */
+async function threeAppends({ store }: JsonlFixture): Promise<void> {
+  for (const [n, id] of ["a", "b", "c"].entries()) await store.append("s", deltaOf(id, n, [note(id)]));
+}
+
+/** Takes the last record out and puts this in its place, as a file whose writer died. */
+function tearLast(fixture: JsonlFixture, tear: (record: string) => string): void {
+  const lines = fixture.linesOf("s");
+  const record = lines.pop() ?? "";
+  writeFileSync(fixture.fileOf("s"), `${lines.join("\n")}\n${tear(record)}`);
+}
+
+function changeLine(fixture: JsonlFixture, number: number, change: (line: string) => string): void {
+  const lines = fixture.linesOf("s");
+  lines[number - 1] = change(lines[number - 1] ?? "");
+  writeFileSync(fixture.fileOf("s"), `${lines.join("\n")}\n`);
+}
+
+describe("half a record", () => {
+  const foreign = '{"id":"3","role":"user","te';
+  test.each([
+    ["of one byte", (record: string) => record.slice(0, 1)],
+    ["cut in its frame", (record: string) => record.slice(0, 30)],
+    ["cut in its body", (record: string) => record.slice(0, -40)],
+    ["cut before its last byte", (record: string) => record.slice(0, -1)],
+    ["cut and ended", (record: string) => `${record.slice(0, -1)}\n`],
+    ["cut, ended and followed by an empty line", (record: string) => `${record.slice(0, -40)}\n\n`],
+    ["of a stranger", () => foreign],
+    ["of a stranger, ended", () => `${foreign}\n\n`],
+    ["of zeros", () => "\0".repeat(300)],
+  ])(
+    "%s costs itself alone: what is before it is loaded, and what is appended after it stays",
+    async (_title, tear) => {
+      for (const cached of [true, false]) {
+        await using fixture = jsonlFixture();
+        await threeAppends(fixture);
+        tearLast(fixture, tear);
+        const store = cached ? fixture.store : fixture.reopen();
+        expect(idsIn(await store.load("s"))).toEqual(["a", "b"]);
+        expect((await store.list()).items).toMatchObject([{ id: "s", revision: 2, count: 2 }]);
+        expect(await store.append("s", deltaOf("c", 2, [note("c")]))).toBe(3);
+        expect(await store.append("s", deltaOf("d", 3, [note("d")]))).toBe(4);
+        for (const reader of [store, fixture.reopen()]) {
+          expect(idsIn(await reader.load("s"))).toEqual(["a", "b", "c", "d"]);
+          expect(await reader.load("s", 2)).toMatchObject({ from: 2, messages: [note("c"), note("d")] });
+        }
+        expect(await fixture.reopen().append("s", deltaOf("c", 9, []))).toBe(3);
+      }
+    },
+  );
+
+  test("a record without its line feed is whole, and the next one begins a line", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    tearLast(fixture, (record) => record);
+    const store = fixture.reopen();
+    expect(idsIn(await store.load("s"))).toEqual(["a", "b", "c"]);
+    await store.append("s", deltaOf("d", 3, [note("d")]));
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c", "d"]);
+    expect(fixture.linesOf("s")).toHaveLength(4);
+  });
+
+  test("that the next record was glued to costs itself alone", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    const lines = fixture.linesOf("s");
+    const half = lines[2]?.slice(0, -50) ?? "";
+    writeFileSync(fixture.fileOf("s"), `${lines.slice(0, 2).join("\n")}\n${half}${lines[2]}\n`);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c"]);
+    expect(await fixture.reopen().append("s", deltaOf("d", 3, [note("d")]))).toBe(4);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("of the first record is a session that was never written", async () => {
+    await using fixture = jsonlFixture();
+    await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+    writeFileSync(fixture.fileOf("s"), (fixture.linesOf("s")[0] ?? "").slice(0, -9));
+    const store = fixture.reopen();
+    expect(await store.load("s")).toEqual({ messages: [], metadata: {}, revision: 0 });
+    expect((await store.list()).items).toEqual([]);
+    expect(await store.append("s", deltaOf("o", 0, [note("b")]))).toBe(1);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["b"]);
+  });
+});
+
+describe("damage", () => {
+  test.each([
+    ["a changed letter", 2, (line: string) => line.replace('"text":"b"', '"text":"X"')],
+    ["a changed sum", 2, (line: string) => line.replace(/"sum":"./, '"sum":"z')],
+    ["a changed version", 2, (line: string) => line.replace('{"ennead":1', '{"ennead":x')],
+    ["a cut line", 2, (line: string) => line.slice(0, -20)],
+    ["a removed line", 2, () => ""],
+    ["a line of garbage", 2, () => "not json"],
+    ["a changed letter in the first line", 1, (line: string) => line.replace('"text":"a"', '"text":"X"')],
+    ["a changed letter in the last line", 3, (line: string) => line.replace('"text":"c"', '"text":"X"')],
+    ["garbage in the last line", 3, () => "not json"],
+    ["a changed frame in the last line", 3, (line: string) => line.replace('"length":1', '"length":x')],
+  ])("%s is corrupt, names file and line, and stays as it is", async (_title, number, change) => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    await fixture.store.append("other", deltaOf("o", 0, [note("x")]));
+    changeLine(fixture, number, change);
+    const before = readFileSync(fixture.fileOf("s"));
+    const store = fixture.reopen();
+    // A record that is missing is noticed at the one after it.
+    const at = _title === "a cut line" || _title === "a removed line" ? number + 1 : number;
+    const corrupt = {
+      name: "SessionError",
+      kind: "corrupt",
+      message: expect.stringContaining(`file s.jsonl, line ${at} `),
+    };
+    for (const call of [
+      () => store.load("s"),
+      () => store.load("s", 2),
+      () => store.append("s", deltaOf("d", 3, [note("d")])),
+      () => store.save("s", { messages: [], metadata: {}, revision: 3 }),
+      () => fixture.store.load("s"),
+    ]) {
+      await expect(call()).rejects.toMatchObject(corrupt);
+    }
+    expect(readFileSync(fixture.fileOf("s")).equals(before)).toBe(true);
+    expect((await store.list()).items.map(({ id }) => id)).toEqual(expect.arrayContaining(["s", "other"]));
+    expect(idsIn(await store.load("other"))).toEqual(["x"]);
+
+    const highest = await store.save("s", { messages: [note("new")], metadata: {}, revision: 0 }, { replace: true });
+    expect(highest).toBeGreaterThan(3);
+    expect(idsIn(await fixture.store.load("s"))).toEqual(["new"]);
+  });
+
+  test("a file of text in a session's place is corrupt, listed, and gone with a delete", async () => {
+    await using fixture = jsonlFixture();
+    await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+    writeFileSync(fixture.fileOf("s"), "not json\n");
+    for (const store of [fixture.store, fixture.reopen()]) {
+      await expect(store.load("s")).rejects.toMatchObject({ kind: "corrupt" });
+      await expect(store.append("s", deltaOf("p", 0, []))).rejects.toMatchObject({ kind: "corrupt" });
+      expect((await store.list()).items).toMatchObject([{ id: "s", revision: 0, count: 0 }]);
+    }
+    expect(readFileSync(fixture.fileOf("s"), "utf8")).toBe("not json\n");
+    await fixture.store.delete("s");
+    expect(await fixture.reopen().append("s", deltaOf("o", 0, [note("b")]))).toBeGreaterThan(1);
+  });
+
+  test("a line added by hand harms nothing while the records about it follow one another", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    changeLine(fixture, 2, (line) => `# a remark\n${line}`);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c"]);
+  });
+
+  test("line feeds turned into those of Windows change nothing", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    writeFileSync(fixture.fileOf("s"), readFileSync(fixture.fileOf("s"), "utf8").replaceAll("\n", "\r\n"));
+    const store = fixture.reopen();
+    expect(await store.append("s", deltaOf("d", 3, [note("d")]))).toBe(4);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("the file of another session in the place of this one is corrupt", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    renameSync(fixture.fileOf("s"), fixture.fileOf("t"));
+    await expect(fixture.store.load("t")).rejects.toMatchObject({
+      kind: "corrupt",
+      message: expect.stringContaining("another session"),
+    });
+  });
+
+  test("an older copy of the file is loaded as it is", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    const copy = readFileSync(fixture.fileOf("s"));
+    await fixture.store.append("s", deltaOf("d", 3, [note("d")]));
+    writeFileSync(fixture.fileOf("s"), copy);
+    expect(idsIn(await fixture.store.load("s", 4))).toEqual(["a", "b", "c"]);
+    expect(await fixture.store.append("s", deltaOf("d", 3, [note("e")]))).toBe(4);
+  });
+
+  test("a newer format is a typed error that names both versions; it is listed and not written over", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    const { text } = encodeLine('"number":4,"new":true');
+    appendFileSync(fixture.fileOf("s"), `${text.replace('"ennead":1', '"ennead":2')}\n`);
+    const before = readFileSync(fixture.fileOf("s"));
+    const store = fixture.reopen();
+    const message = expect.stringContaining("file s.jsonl has format 2, this version of the package reads 1");
+    const replaced = { messages: [], metadata: {}, revision: 3 };
+    await expect(store.load("s")).rejects.toMatchObject({ kind: "load", message });
+    await expect(store.append("s", deltaOf("d", 3, []))).rejects.toMatchObject({ kind: "load", message });
+    await expect(store.save("s", replaced, { replace: true })).rejects.toMatchObject({ kind: "load", message });
+    expect((await store.list()).items).toMatchObject([{ id: "s", revision: 3 }]);
+    expect(readFileSync(fixture.fileOf("s")).equals(before)).toBe(true);
+  });
+});
+
+describe("a place that cannot be used", () => {
+  test("a directory that goes away takes no session for new, and the store works when it is back", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    renameSync(fixture.directory, `${fixture.directory}.away`);
+    const { store } = fixture;
+    await expect(store.load("s")).rejects.toMatchObject({
+      name: "SessionError",
+      kind: "load",
+      message: expect.stringContaining("ENOENT"),
+    });
+    await expect(store.append("s", deltaOf("d", 3, []))).rejects.toMatchObject({ name: "SessionError", kind: "save" });
+    await expect(store.save("t", { messages: [], metadata: {}, revision: 0 })).rejects.toMatchObject({ kind: "save" });
+    await expect(store.list()).rejects.toMatchObject({ kind: "load" });
+    renameSync(`${fixture.directory}.away`, fixture.directory);
+    expect(await store.append("s", deltaOf("d", 3, [note("d")]))).toBe(4);
+    expect(idsIn(await store.load("s"))).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("a file in the place of the directory is a typed error, and using the store later is not spoilt by it", async () => {
+    await using fixture = jsonlFixture();
+    writeFileSync(fixture.directory, "");
+    await expect(fixture.store.load("s")).rejects.toMatchObject({
+      kind: "load",
+      message: expect.stringContaining("EEXIST"),
+    });
+    rmSync(fixture.directory);
+    expect(await fixture.store.append("s", deltaOf("o", 0, []))).toBe(1);
+  });
+
+  test("a directory or a link in the place of a file is a typed error, and a link is not followed", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    symlinkSync(fixture.fileOf("s"), fixture.fileOf("linked"));
+    await expect(fixture.store.load("linked")).rejects.toMatchObject({
+      kind: "load",
+      message: expect.stringContaining("ELOOP"),
+    });
+    await expect(fixture.store.append("linked", deltaOf("o", 0, []))).rejects.toMatchObject({ kind: "save" });
+    expect(fixture.linesOf("s")).toHaveLength(3);
+  });
+
+  test("files can be read by their owner alone", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    await fixture.store.save("t", { messages: [note("a")], metadata: {}, revision: 0 });
+    for (const file of readdirSync(fixture.directory)) {
+      expect(statSync(join(fixture.directory, file)).mode & 0o777).toBe(0o600);
+    }
+    expect(statSync(fixture.directory).mode & 0o777).toBe(0o700);
+  });
+});
