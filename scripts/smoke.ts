@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readApi } from "./api-report.ts";
 import { bundled, peers } from "./entries.ts";
+import { checkRunners } from "./packed-claims.ts";
 
 /** Installs the packed tarball somewhere else and uses it there as an ES module and as CommonJS. */
 const place = mkdtempSync(join(tmpdir(), "ennead-smoke-"));
@@ -97,8 +98,11 @@ try {
   run("node", ["smoke.mjs"], place);
   run("node", ["smoke.cjs"], place);
   run("npx", ["--no-install", "ennead", "--help"], place);
+  writeFileSync(join(place, "adapter.ts"), "export const observer: object = { make: () => ({ onEvent() {} }) };\n");
+  run("npx", ["--no-install", "ennead", "check", "adapter.ts"], place);
+  const runners = await checkRunners(place);
   console.log(
-    `smoke: ${packed.entryCount} files, ${Math.round(packed.size / 1024)} KB packed; ESM, CommonJS and bin work`,
+    `smoke: ${packed.entryCount} files, ${Math.round(packed.size / 1024)} KB packed; ESM, CommonJS and bin work, claims with ${runners.join(", ")}`,
   );
 } finally {
   rmSync(place, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import type { test as jestTest } from "@jest/globals";
 import { test as nodeTest } from "node:test";
 import { expect, test } from "vitest";
 import {
@@ -91,7 +92,9 @@ test("a runner that cannot skip gets no test for a skipped claim, which is print
   expect(printed).toEqual(["even: the value is even (skipped, no parity: odd numbers only)"]);
 });
 
-test("the test functions of vitest and node:test fit, and two claims of one id are refused", () => {
+test("the test functions of vitest, node:test and jest fit, and two claims of one id are refused", () => {
+  const fits = (runner: typeof jestTest): TestFunction => runner;
+  expect(fits).toBeTypeOf("function");
   const runners: TestFunction[] = [test, nodeTest];
   for (const runner of runners) {
     const repeated = { test: runner, claims: [positive, positive], make: () => ({ value: 1 }) };
