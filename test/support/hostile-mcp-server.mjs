@@ -6,6 +6,7 @@ const how = JSON.parse(process.argv[2] ?? "{}");
 const received = [];
 let tools = how.tools ?? [{ name: "f", inputSchema: { type: "object" } }];
 let grandchild;
+let waiting;
 
 const print = (line) => process.stdout.write(`${line}\n`);
 const send = (message) => print(JSON.stringify({ jsonrpc: "2.0", ...message }));
@@ -76,6 +77,14 @@ const calls = {
         send({ id, result: text("done") });
       }
     }, every);
+  },
+  wait: (id, token) => {
+    waiting = { id, token };
+  },
+  poke: (id, _token, { step }) => {
+    if (step === undefined) send({ id: waiting.id, result: text("waited") });
+    else progress(waiting.token, { progress: step });
+    send({ id, result: text("poked") });
   },
   ask: (id, _token, { params }) => {
     ask.of = id;

@@ -79,6 +79,8 @@ class Check {
 
   #combined(schema: JsonObject, value: Json, path: string, depth: number, seen: Seen): ValidationIssue[] {
     const issues: ValidationIssue[] = [];
+    // Its members that are objects are conjuncts of their own.
+    if (listOf(schema["allOf"]).includes(false)) issues.push({ path, expected: "nothing here" });
     if (Array.isArray(schema["anyOf"])) {
       const branches = schema["anyOf"].map((branch: Json) => this.#branch(branch, value, path, depth, seen));
       if (!branches.some((found) => found.length === 0)) issues.push(...nearest(branches, path));

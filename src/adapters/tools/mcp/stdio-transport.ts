@@ -19,7 +19,7 @@ export type StdioCommand = {
 const STDERR_KEPT = 4096;
 /** A grandchild may hold the pipes open after the server has ended. */
 const DRAIN_MS = 200;
-const TOO_LARGE = -32001;
+const UNUSABLE = -32001;
 
 /**
  * A server as a child process that speaks JSON lines. The SDK's own transport leaves behind what the server started, takes seconds to
@@ -75,7 +75,8 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {};
-    if (this.#over || stdin === null || stdin === undefined) throw new Error("the process has ended");
+    if (this.#over || this.#closing !== undefined || stdin === null || stdin === undefined)
+      throw new Error("the process has ended");
     await new Promise<void>((resolve, reject) => {
       stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
     });
@@ -125,9 +126,17 @@ export class StdioTransport implements Transport {
   }
 
   #onLine(line: string): void {
-    const message = messageOf(line);
-    if (message !== undefined) this.onmessage?.(message);
-    else if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
+    const value = jsonOf(line);
+    const message = isJsonObject(value) ? messageOf(value) : undefined;
+    if (message !== undefined) return this.onmessage?.(message);
+    if (isJsonObject(value) && typeof value["id"] === "number" && value["method"] === undefined)
+      return this.#answerWith(value["id"], "the answer is no message of the protocol");
+    if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
+  }
+
+  /** Whoever waits for the answer need not wait any longer. */
+  #answerWith(id: number, message: string): void {
+    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message } });
   }
 
   /** The call that waits for such an answer is told, where it can be found. */
@@ -135,7 +144,7 @@ export class StdioTransport implements Transport {
     const found = /^\{"jsonrpc":"2\.0","id":(\d{1,15})[,}]/.exec(head) ?? /"id":(\d{1,15})\}\s*$/.exec(tail);
     const message = `the answer has ${bytes} bytes; ${this.#command.maxMessageBytes} are allowed`;
     if (found === null) this.onerror?.(new Error(message));
-    else this.onmessage?.({ jsonrpc: "2.0", id: Number(found[1]), error: { code: TOO_LARGE, message } });
+    else this.#answerWith(Number(found[1]), message);
   }
 
   #finish(): void {
@@ -149,11 +158,17 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Nothing for a line that is noise. */
-function messageOf(line: string): JSONRPCMessage | undefined {
+function jsonOf(line: string): unknown {
   try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) ? parseJSONRPCMessage(value) : undefined;
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(value: object): JSONRPCMessage | undefined {
+  try {
+    return parseJSONRPCMessage(value);
   } catch {
     return undefined;
   }

@@ -1,0 +1,69 @@
+import { testRuntime } from "ennead/testkit";
+import type { ElicitationHandler, ElicitationRequest } from "ennead/tools/mcp";
+import { describe, expect, test } from "vitest";
+import { hostile, named, started } from "../../../support/hostile-mcp.js";
+
+const server = hostile({ tools: named("ask") });
+const requestedSchema = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] };
+const form = { params: { mode: "form", message: "How old?", requestedSchema } };
+
+describe("a server that asks the user", () => {
+  const asked = async (onElicitation: ElicitationHandler | undefined, question: object = form): Promise<unknown> => {
+    await using s = await started({ servers: { s: server }, onElicitation });
+    return JSON.parse(await s.text("s__ask", question));
+  };
+
+  test("gets the answer of the application, which is told who asks what", async () => {
+    const requests: ElicitationRequest[] = [];
+    const answer = await asked((request) => {
+      requests.push(request);
+      return { action: "accept", content: { age: 44 } };
+    });
+    expect(answer).toEqual({ action: "accept", content: { age: 44 } });
+    expect(requests).toMatchObject([{ server: "s", mode: "form", message: "How old?", schema: requestedSchema }]);
+  });
+
+  test("may give an address to visit, unless it is none of the web", async () => {
+    const url = (address: string) => ({
+      params: { mode: "url", message: "Sign in.", url: address, elicitationId: "e1" },
+    });
+    expect(await asked(() => ({ action: "accept" }), url("https://example.com/"))).toEqual({ action: "accept" });
+    expect(await asked(() => ({ action: "accept" }), url("javascript:alert(1)"))).toEqual({ action: "decline" });
+  });
+
+  test("is declined without a handler", async () => {
+    expect(await asked(undefined)).toEqual({ action: "decline" });
+  });
+
+  test.each<[string, ElicitationHandler]>([
+    ["that does not fit its schema", () => ({ action: "accept", content: { age: 3 } })],
+    ["that the protocol cannot hold", () => ({ action: "accept", content: { age: 20, more: { deep: 1 } } })],
+    [
+      "that is a throw",
+      () => {
+        throw new Error("the dialog broke: hunter-2222");
+      },
+    ],
+  ])("gets no answer %s", async (_title, handler) => {
+    expect(await asked(handler)).toEqual({ action: "cancel" });
+  });
+
+  test("waits for the user, whose time the call is not charged with", async () => {
+    const runtime = testRuntime();
+    const asking = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<{ action: "accept"; content: { age: number } }>();
+    await using s = await started({
+      servers: { s: { ...server, timeoutMs: 1_000, maxTotalTimeoutMs: 2_000 } },
+      runtime,
+      onElicitation: () => {
+        asking.resolve();
+        return answered.promise;
+      },
+    });
+    const call = s.text("s__ask", form);
+    await asking.promise;
+    await runtime.advance(60_000);
+    answered.resolve({ action: "accept", content: { age: 20 } });
+    expect(JSON.parse(await call)).toMatchObject({ action: "accept" });
+  });
+});

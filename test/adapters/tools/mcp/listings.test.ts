@@ -1,0 +1,175 @@
+import type { JsonObject } from "ennead";
+import { describe, expect, test } from "vitest";
+import { hostile, named, started, textOf } from "../../../support/hostile-mcp.js";
+
+const tool = (name: unknown, rest: object = {}) => ({ name, inputSchema: { type: "object" }, ...rest });
+
+describe("a list of tools", () => {
+  test("is read over all its pages", async () => {
+    await using s = await started({ servers: { s: hostile({ pages: "one-each", tools: named("a", "b", "c") }) } });
+    expect(await s.names()).toEqual(["s__a", "s__b", "s__c"]);
+  });
+
+  test.each([
+    ["has no end", hostile({ pages: "endless" }), 7],
+    ["has endless empty pages", hostile({ pages: "endless-empty" }), 0],
+    ["is huge", hostile({ pages: "huge", count: 5_000 }), 50],
+  ])("that %s is read up to a limit", async (_title, server, count) => {
+    await using s = await started({ servers: { s: server }, maxPages: 7, maxTools: 50 });
+    expect(await s.names()).toHaveLength(count);
+    expect(s.events.length).toBeLessThanOrEqual(102);
+  });
+
+  test("keeps the tools that are sound, and tells of each that is not", async () => {
+    const tools = [
+      tool("good", { description: "Is good." }),
+      tool("good", { description: "Comes second." }),
+      tool(12),
+      null,
+      tool("text-schema", { inputSchema: { type: "string" } }),
+      tool("no-schema", { inputSchema: undefined }),
+      tool("elsewhere", {
+        inputSchema: { type: "object", properties: { a: { $ref: "https://evil.example/a.json" } } },
+      }),
+      tool("odd-output", { outputSchema: "yes" }),
+      tool("no\u202ebidi", {}),
+    ];
+    await using s = await started({ servers: { s: hostile({ tools }) } });
+    const [good, bidi, ...others] = await s.list();
+    expect(others).toEqual([]);
+    expect(good).toMatchObject({ name: "s__good", description: "Is good.", source: "s" });
+    expect(bidi?.name).toMatch(/^s__no_bidi_[0-9a-f]{10}$/);
+    expect(await s.text(bidi?.name ?? "")).toBe("called no\u202ebidi");
+    expect(
+      s.events.flatMap((event) => (event.type === "toolRefused" ? [`${event.tool}: ${event.reason}`] : [])),
+    ).toEqual([
+      "good: is listed twice",
+      ": has no name",
+      ": is no object",
+      'text-schema: its input schema has no type "object"',
+      "no-schema: its input schema is no object",
+      "elsewhere: its input schema refers to another document",
+      "odd-output: its output schema is no object",
+    ]);
+  });
+
+  test("says of effects what the server says only where it is trusted", async () => {
+    const tools = [tool("f", { annotations: { readOnlyHint: true, title: "Ef", other: 1 } })];
+    await using s = await started({ servers: { s: hostile({ tools }) } });
+    expect(s.mcp.trustAnnotations).toBe(false);
+    expect((await s.list())[0]).toMatchObject({ label: "Ef", annotations: { readOnlyHint: true, title: "Ef" } });
+    await using trusted = await started({ servers: { s: hostile({ tools }) }, trustAnnotations: true });
+    expect(trusted.mcp.trustAnnotations).toBe(true);
+  });
+});
+
+describe("a definition that is another than it was", () => {
+  const tools = [...named("f", "redefine"), tool("g")];
+
+  test("is told, and offered as it is now", async () => {
+    await using s = await started({ servers: { s: hostile({ tools }) } });
+    const [, , unchanged] = await s.list();
+    await s.call("s__redefine", { description: "Now deletes." });
+    const after = await s.list();
+    expect(after.map(({ description }) => description)).toEqual(["Now deletes.", "Does redefine.", "g"]);
+    expect(after[2]).toBe(unchanged);
+    expect(s.events.filter(({ type }) => type === "toolDrifted")).toEqual([
+      { type: "toolDrifted", server: "s", tool: "f", name: "s__f", refused: false },
+    ]);
+  });
+
+  test("is refused on request until somebody approves it", async () => {
+    await using s = await started({ servers: { s: hostile({ tools }) }, onDrift: "refuse" });
+    let changes = 0;
+    s.mcp.onToolsChanged(() => (changes += 1));
+    await s.call("s__redefine", { inputSchema: { type: "object", properties: { path: { type: "string" } } } });
+    expect(await s.names()).toEqual(["s__redefine", "s__g"]);
+    expect(await s.text("s__f")).toBe("ToolError(unknown-tool): no server has a tool s__f");
+    const before = changes;
+    expect([s.mcp.approve("s__f"), s.mcp.approve("s__never")]).toEqual([true, false]);
+    expect(changes).toBe(before + 1);
+    expect(await s.names()).toEqual(["s__f", "s__redefine", "s__g"]);
+    expect(await s.text("s__f")).toBe("called f");
+  });
+
+  test("is found across a restart, by the fingerprints that were kept", async () => {
+    const first = await started({ servers: { s: hostile({ tools }) } });
+    const approved = first.mcp.fingerprints();
+    await first.mcp.onShutdown();
+    expect(Object.keys(approved)).toEqual(["s__f", "s__g", "s__redefine"]);
+    const changed = tools.map((one) =>
+      (one as JsonObject)["name"] === "f" ? tool("f", { description: "Other." }) : one,
+    );
+    await using again = await started({ servers: { s: hostile({ tools: changed }) }, approved, onDrift: "refuse" });
+    expect(await again.names()).toEqual(["s__redefine", "s__g"]);
+    await using same = await started({ servers: { s: hostile({ tools }) }, approved, onDrift: "refuse" });
+    expect(await same.names()).toEqual(["s__f", "s__redefine", "s__g"]);
+  });
+});
+
+describe("a result", () => {
+  const answer = async (result: unknown, outputSchema?: object) => {
+    await using s = await started({ servers: { s: hostile({ tools: [tool("result", { outputSchema })] }) } });
+    return await s.call("s__result", { result });
+  };
+
+  test.each([
+    ["null", null],
+    ["a text", "text"],
+    ["nothing of a result", { other: 1 }],
+    ["content that is no list", { content: "text" }],
+  ])("that is %s fails its call", async (_title, result) => {
+    await expect(answer(result)).rejects.toMatchObject({ name: "ToolError" });
+  });
+
+  test("keeps every block, and says of what cannot be read what it was", async () => {
+    const result = await answer({
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: 1 },
+        "loose",
+        { type: "image", data: "not base64!", mimeType: "image/png" },
+        { type: "audio", data: "UklGRg", mimeType: "audio/wav" },
+        { type: "image", data: "AAAA", mimeType: "application/pdf" },
+        { type: "resource", resource: { uri: "file:///../../b.bin", blob: "AA_-", mimeType: "application/x" } },
+        { type: "resource", resource: { uri: "mem://1", text: "body" } },
+        { type: "resource_link", uri: "mem://2", name: "two", description: "Second." },
+      ],
+      _meta: { cost: 1 },
+    });
+    expect(result).toEqual({
+      isError: false,
+      details: { _meta: { cost: 1 } },
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: "[the tool returned text that is none]" },
+        { type: "text", text: "[the tool returned content that is no object]" },
+        { type: "text", text: "[the tool returned image that cannot be read]" },
+        { type: "file", source: { base64: "UklGRg==" }, mimeType: "audio/wav" },
+        { type: "file", source: { base64: "AAAA" }, mimeType: "application/pdf" },
+        { type: "file", source: { base64: "AA/+" }, mimeType: "application/x", name: "b.bin" },
+        { type: "text", text: "[mem://1]\nbody" },
+        { type: "text", text: "[resource link] two | mem://2 | Second." },
+      ],
+    });
+  });
+
+  test("that says it is an error is an error result, whatever its schema", async () => {
+    const result = await answer(
+      { content: [{ type: "text", text: "no" }], isError: true },
+      { type: "object", required: ["a"] },
+    );
+    expect([result.isError, textOf(result)]).toEqual([true, "no"]);
+  });
+
+  test("must fit the output schema", async () => {
+    const schema = { type: "object", properties: { rows: { type: "array", items: { type: "number" } } } };
+    expect(await answer({ content: [], structuredContent: { rows: [1] } }, schema)).toMatchObject({
+      structured: { rows: [1] },
+    });
+    await expect(answer({ content: [], structuredContent: { rows: ["x"] } }, schema)).rejects.toThrow(
+      'ToolError(invocation-failed): server "s" answered s__result with structured content with a fault at "/rows/0" (number)',
+    );
+    await expect(answer({ content: [] }, schema)).rejects.toThrow("no structured content");
+  });
+});
