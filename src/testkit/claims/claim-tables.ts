@@ -1,5 +1,6 @@
 import type { Claim, Fixture } from "./claim.js";
 import { commandPortClaims } from "./command-port.js";
+import { compressorClaims } from "./compressor.js";
 import { lifecycleClaims } from "./lifecycle.js";
 import { memoryPortClaims } from "./memory-port.js";
 import { modelPortClaims } from "./model-port.js";
@@ -21,6 +22,7 @@ export const claimTables = {
   toolProvider: { claims: toolProviderClaims, subject: "provider", method: "execute" },
   sessionStore: { claims: sessionStoreClaims, subject: "store", method: "load" },
   observer: { claims: observerClaims, subject: "observer", method: "onEvent" },
+  compressor: { claims: compressorClaims, subject: "compressor", method: "compress" },
   pipelineHook: { claims: pipelineHookClaims, subject: "hook", method: "onStage" },
   memoryPort: { claims: memoryPortClaims, subject: "memory", method: "search" },
   lifecycle: { claims: lifecycleClaims, subject: "lifecycle", method: "onShutdown" },
