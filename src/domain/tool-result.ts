@@ -23,15 +23,15 @@ function decode(value: unknown): ToolResult {
   if (typeof value === "string") return okResult(value);
   if (typeof value === "object" && value !== null && isError(value)) return errorResult(describeThrown(value));
   const { json, exact } = plainJson(value);
-  if (isResult(json)) return decodeResult(json);
+  if (isToolResult(json)) return decodeResult(json);
   return exact ? okResult([], { structured: json }) : okResult(textOf(json));
 }
 
 /**
- * A result says `isError`, or holds nothing but a result's fields with parts as content. Other objects with a `content` are data. What
+ * Whether what a tool returned is a whole result. One says `isError`, or holds nothing but a result's fields with parts as content. Other objects with a `content` are data. What
  * says `isError: true` is an error result whatever else it holds.
  */
-function isResult(json: Json): json is JsonObject {
+export function isToolResult(json: Json): json is JsonObject {
   if (!isJsonObject(json)) return false;
   const { content, isError: failed } = json;
   if (failed === true) return true;

@@ -1,4 +1,4 @@
-import { FormatRegistry, Kind, type TObject, type TSchema } from "@sinclair/typebox";
+import { FormatRegistry, Kind, type TSchema } from "@sinclair/typebox";
 import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
@@ -8,13 +8,15 @@ import { schemaOfKeywords } from "./keyword-schema.js";
  * The schema as TypeBox can check it: the same reference, unless it holds a `Type.Unsafe` (which TypeBox refuses to check; it is read by
  * its JSON Schema keywords) or a format nobody registered in the
  * `FormatRegistry` of this package yet (which then only tells the model). Throws
- * `CompositionError("invalid-schema")` for anything that is no TypeBox object schema, or that JSON arguments can never satisfy.
+ * `CompositionError("invalid-schema")` for anything that is no TypeBox schema, for parameters that are no object, or that JSON can never satisfy.
  */
-export function checkableSchema(schema: TObject, tool: string): TSchema {
+export function checkableSchema(schema: TSchema, tool: string, role: "parameters" | "output"): TSchema {
+  const of = role === "parameters" ? "the parameters of" : "the output schemas of";
   const fault: Fault = (place, what) =>
-    new CompositionError("invalid-schema", `the parameters of ${safeLabel(tool)} ${what}${safeLabel(place)}`);
-  if (!isSchema(schema)) throw fault("", "are not made with Type; a tool with raw JSON Schema is a ToolProvider");
-  if (schema["type"] !== "object") throw fault("", 'have no type "object"');
+    new CompositionError("invalid-schema", `${of} ${safeLabel(tool)} ${what}${safeLabel(place)}`);
+  if (!isSchema(schema))
+    throw fault("", "are not made with Type; for raw JSON Schema there is ennead/tools/json-schema");
+  if (role === "parameters" && schema["type"] !== "object") throw fault("", 'have no type "object"');
   return checkable(schema, "", fault);
 }
 

@@ -11,6 +11,8 @@ export {
   Type,
   TypeRegistry,
 } from "@sinclair/typebox";
-export { defineTool, type DefinedTool } from "./define-tool.js";
+export { defineTool } from "./define-tool.js";
+export type { DefinedTool } from "./made-tool.js";
 export type { ToolDefinition, ToolOutput } from "./tool-definition.js";
+export type { ToolDescription, ToolFunctions } from "./tool-functions.js";
 export { ToolRegistry } from "./tool-registry.js";

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
 import type { ToolContext, ToolHooks, ToolProvider, ToolReturn, Validation } from "../../ports/tool-provider.js";
-import type { DefinedTool } from "./define-tool.js";
+import type { DefinedTool } from "./made-tool.js";
 
 /**
  * A provider whose tools come and go at run time; agents list again before their next model call. Tools keep the order in which their

@@ -1,8 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
-import { isJsonObject, type JsonObject } from "../../domain/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
 import type { Validation, ValidationIssue } from "../../ports/tool-provider.js";
+import type { OutputVerdict } from "./checked-output.js";
 
 const MAX_ISSUES = 16;
 const MAX_BRANCHES = 24;
@@ -11,6 +12,12 @@ const MAX_BRANCHES = 24;
 export function checkArguments(schema: TSchema, args: JsonObject): Validation {
   if (Check(schema, args)) return { ok: true, value: args };
   return { ok: false, issues: issuesOf(Errors(schema, args)) };
+}
+
+/** The same for any value. */
+export function checkValue(schema: TSchema, value: Json): OutputVerdict {
+  if (Check(schema, value)) return { ok: true, value };
+  return { ok: false, issues: issuesOf(Errors(schema, value)) };
 }
 
 function issuesOf(errors: Iterable<ValueError>): readonly ValidationIssue[] {

@@ -1,0 +1,9 @@
+export type { DefinedTool } from "./made-tool.js";
+export type { FormatCheck } from "./json-schema/schema-validator.js";
+export {
+  type JsonSchemaOutput,
+  jsonSchemaTool,
+  type JsonSchemaToolDefinition,
+  type JsonSchemaToolOptions,
+} from "./json-schema/json-schema-tool.js";
+export type { JsonSchemaArguments, JsonSchemaValue } from "./json-schema/json-schema-type.js";

@@ -1,0 +1,82 @@
+import { adopt } from "../../domain/adopt.js";
+import { CompositionError, ToolError } from "../../domain/errors.js";
+import type { JsonObject } from "../../domain/json.js";
+import { safeLabel } from "../../domain/safe-label.js";
+import type { ToolCall, ToolDef } from "../../domain/tool.js";
+import type { Awaitable } from "../../ports/awaitable.js";
+import type { ToolContext, ToolHooks, ToolProvider, ToolReturn, Validation } from "../../ports/tool-provider.js";
+import { checkedOutput, type OutputCheck } from "./checked-output.js";
+import type { ToolDescription } from "./tool-functions.js";
+
+/** A provider of one tool whose definition can be read without listing. */
+export interface DefinedTool extends ToolProvider {
+  /** Deep-frozen; `listTools` gives this very object each time. */
+  readonly def: ToolDef;
+  readonly trustAnnotations: true;
+  validate(name: string, args: JsonObject): Validation;
+}
+
+/** The functions of a tool without their types: whoever makes one has checked the arguments by then. */
+export type UntypedFunctions = {
+  readonly prepareArguments?: ((raw: JsonObject) => JsonObject) | undefined;
+  readonly conflictKeys?: ((args: JsonObject) => readonly string[]) | undefined;
+  readonly execute: (args: JsonObject, context: ToolContext) => Awaitable<ToolReturn>;
+} & ToolHooks;
+
+/** What tells one kind of schema from another. */
+export type ToolSchemas = {
+  readonly input: JsonObject;
+  readonly output?: JsonObject | undefined;
+  /** Pure and synchronous. */
+  validate(args: JsonObject): Validation;
+  readonly checkOutput?: OutputCheck | undefined;
+};
+
+/** Throws `CompositionError("invalid-config")` for a definition that can be no tool whatever its schemas are. */
+export function checkDefinition({ name, execute }: { readonly name: unknown; readonly execute: unknown }): void {
+  if (typeof name !== "string" || name === "") {
+    throw new CompositionError("invalid-config", "a tool has a name of at least one character");
+  }
+  if (typeof execute === "function") return;
+  throw new CompositionError("invalid-config", `tool ${safeLabel(name)} has no execute function`);
+}
+
+/** The provider of one tool. Throws `CompositionError("invalid-schema")` for a definition that JSON cannot hold. */
+export function madeTool(described: ToolDescription, functions: UntypedFunctions, schemas: ToolSchemas): DefinedTool {
+  const { name } = described;
+  const { prepareArguments, conflictKeys, execute } = functions;
+  const def = defOf(described, schemas);
+  const defs = Object.freeze([def]);
+  const hooks = hooksOf(functions);
+  return {
+    def,
+    trustAnnotations: true,
+    listTools: () => defs,
+    validate: (_name, args) => schemas.validate(args),
+    execute: async (call: ToolCall, context) => {
+      if (call.name !== name) throw new ToolError("unknown-tool", `no tool ${safeLabel(call.name)} here`);
+      if (context.signal.aborted) throw new ToolError("aborted", `${safeLabel(name)} was aborted before it began`);
+      const returned = await execute(call.arguments, context);
+      return schemas.checkOutput === undefined ? returned : await checkedOutput(name, returned, schemas.checkOutput);
+    },
+    ...(prepareArguments && { prepareArguments: (_name, raw) => prepareArguments(raw) }),
+    ...(hooks && { hooks: () => hooks }),
+    ...(conflictKeys && { conflictKeys: (call) => conflictKeys(call.arguments) }),
+  };
+}
+
+function defOf(described: ToolDescription, { input, output }: ToolSchemas): ToolDef {
+  const { name, label, description, executionMode, annotations, metadata, source, timeoutMs } = described;
+  const rest = { label, executionMode, annotations, metadata, source, timeoutMs };
+  const place = `tool ${safeLabel(name)}`;
+  try {
+    return adopt({ name, description, inputSchema: input, outputSchema: output, ...rest } as ToolDef, place);
+  } catch (cause) {
+    throw new CompositionError("invalid-schema", `the definition of ${place} is not JSON`, { cause });
+  }
+}
+
+function hooksOf({ beforeExecute, afterExecute }: ToolHooks): ToolHooks | undefined {
+  const hooks = { ...(beforeExecute && { beforeExecute }), ...(afterExecute && { afterExecute }) };
+  return Object.keys(hooks).length === 0 ? undefined : Object.freeze(hooks);
+}

@@ -1,0 +1,13 @@
+export type { DefinedTool } from "./made-tool.js";
+export {
+  standardSchemaTool,
+  type StandardSchemaToolDefinition,
+  type StandardToolOutput,
+} from "./standard-schema/standard-schema-tool.js";
+export type {
+  StandardInput,
+  StandardIssue,
+  StandardOutput,
+  StandardResult,
+  StandardSchema,
+} from "./standard-schema/standard-types.js";
