@@ -87,6 +87,11 @@ export { transcriptLaw, type TranscriptViolation } from "../domain/transcript-la
 export { failing, type Failing, type FaultRecord, type FaultStep, type MethodName } from "./faults/failing.js";
 export { type AnyPort, type Fault, fault } from "./faults/fault.js";
 export { assertTranscriptLaw, type LawOptions, type Transcript } from "./law.js";
+export { type RecordablePorts, type Recording, type RecordOptions, recordPorts } from "./replay/record-ports.js";
+export { RecordingError, type RecordingErrorKind, ReplayDrift } from "./replay/recording-error.js";
+export type { RecordingSink, RecordingSource, RecordingTarget } from "./replay/recording-file.js";
+export type { ReplayOptions } from "./replay/replay-options.js";
+export { type Replay, replayPorts } from "./replay/replay-ports.js";
 export { TEST_START, type TestRuntime, testRuntime } from "./runtime.js";
 export { type SampleOptions, sampleEvents, unknownEvent } from "./sample-events.js";
 export { sampleStages, unknownStage } from "./sample-stages.js";
