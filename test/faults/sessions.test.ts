@@ -193,28 +193,25 @@ describe("the file of a jsonl session", () => {
     expect(readdirSync(dirname(directory))).toEqual(outside);
   });
 
-  test("F145: an append writes as many bytes to a long session as to a short one, and reads none of it", {
+  test("F145: an append writes as many bytes to a long session as to a short one", {
     timeout: 60_000,
   }, async () => {
     await using fixture = jsonlFixture();
     const { store } = fixture;
     await store.save("s", { messages: [], metadata: { title: "x".repeat(20_000) }, revision: 0 });
     let revision = 1;
-    const cost = async (turns: number): Promise<{ written: number; milliseconds: number }> => {
+    const bytesOf = async (turns: number): Promise<number> => {
       const before = statSync(fixture.fileOf("s")).size;
-      const begin = performance.now();
       for (let n = 0; n < turns; n++) {
         const message = note(`m${revision}`, "x".repeat(200));
         revision = await store.append("s", deltaOf(`o${revision}`, revision, [message], { metadata: { n: revision } }));
       }
-      const written = (statSync(fixture.fileOf("s")).size - before) / turns;
-      return { written, milliseconds: performance.now() - begin };
+      return (statSync(fixture.fileOf("s")).size - before) / turns;
     };
-    const early = await cost(1_000);
-    const late = await cost(4_000);
-    expect(late.written).toBeLessThan(early.written * 1.1);
-    expect(late.written).toBeLessThan(1_000);
-    expect(late.milliseconds).toBeLessThan(early.milliseconds * 8);
+    const early = await bytesOf(1_000);
+    const late = await bytesOf(4_000);
+    expect(late).toBeLessThan(early * 1.1);
+    expect(late).toBeLessThan(1_000);
     expect(await store.load("s", revision - 1)).toMatchObject({ from: 4_999, messages: [{ id: `m${revision - 1}` }] });
   });
 });

@@ -45,7 +45,11 @@ export class JsonlFile {
     whole?: (handle: FileHandle, size: number) => Promise<JsonlLog>,
   ): Promise<T> {
     const answer = this.#last.then(() => this.#run(mode, call, whole));
-    this.#last = answer.catch(() => {});
+    // Without what it answers, which may be a whole session.
+    this.#last = answer.then(
+      () => {},
+      () => {},
+    );
     return answer;
   }
 
@@ -122,10 +126,15 @@ export class JsonlFile {
     this.#log = undefined;
     if (handle === undefined) return new JsonlLog(this.name);
     const { size } = await handle.stat();
-    if (whole !== undefined) return whole(handle, size);
+    const log = whole === undefined ? await this.#readOn(known, handle, size) : await whole(handle, size);
+    if (!log.isSalvaged) this.#log = log;
+    return log;
+  }
+
+  async #readOn(known: JsonlLog | undefined, handle: FileHandle, size: number): Promise<JsonlLog> {
     const log = known !== undefined && (await known.isOf(handle, size)) ? known : new JsonlLog(this.name);
     await log.read(handle, size);
-    return (this.#log = log);
+    return log;
   }
 
   async #create(): Promise<FileHandle> {

@@ -56,6 +56,8 @@ export class JsonlLog {
   metadata: JsonObject = Object.freeze({});
   compaction: Compaction | undefined;
   later: JsonObject | undefined;
+  /** What could not be read was read over, so nothing may be based on this. */
+  isSalvaged = false;
   /** Where the file goes on, as a `Move` names it. */
   movedTo: string | undefined;
   readonly operations = new Map<string, Revision>();
@@ -78,6 +80,7 @@ export class JsonlLog {
    */
   async read(handle: FileHandle, size: number, reading: Reading = {}): Promise<boolean> {
     let seen = false;
+    this.isSalvaged ||= reading.salvage === true;
     for await (const lines of linesOf(handle, this.#offset, size)) {
       for (const line of lines) {
         if (this.movedTo === undefined) seen = this.#take(line, reading) || seen;
@@ -98,8 +101,8 @@ export class JsonlLog {
   }
 
   /** What follows `known`, as a place to read on from; undefined where the whole is due. */
-  after(known: Revision | undefined): { readonly log: JsonlLog; readonly count: number } | undefined {
-    const mark = known === undefined ? undefined : this.#marks.get(known);
+  after(known: Revision): { readonly log: JsonlLog; readonly count: number } | undefined {
+    const mark = this.#marks.get(known);
     if (mark === undefined || mark.count === 0) return undefined;
     const log = new JsonlLog(this.#name);
     log.#offset = mark.offset;

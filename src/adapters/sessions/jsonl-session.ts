@@ -15,17 +15,29 @@ import type { EncodedDelta, EncodedSession } from "./session-text.js";
 /** A write of a session file is told the id, which the file of a new session begins with, and stamped by the directory. */
 export type JsonlSession = { readonly file: JsonlFile; readonly directory: JsonlDirectory; readonly id: string };
 
-/** Reads all of the file, or what follows `known` where it is among the last thousand revisions. */
-export function loadSession({ file }: JsonlSession, known: Revision | undefined): Promise<LoadedSession> {
-  return file.run("read", async ({ handle, log }) => {
-    const messages: AgentMessage[] = [];
+/** Reads what follows `known` where it is among the last thousand revisions, else all of the file. */
+export async function loadSession({ file }: JsonlSession, known: Revision | undefined): Promise<LoadedSession> {
+  if (known === undefined) return loadWhole(file);
+  const part = await file.run("read", async ({ handle, log }) => {
     const after = log.after(known);
-    if (handle === undefined) return log.session(messages);
-    // Read from its begin, so that damage is noticed wherever it is.
-    const part = after?.log ?? new JsonlLog(file.name);
-    await part.read(handle, log.size, { messages });
-    return log.session(messages, after?.count);
+    if (after === undefined || handle === undefined) return undefined;
+    const messages: AgentMessage[] = [];
+    await after.log.read(handle, log.size, { messages });
+    return log.session(messages, after.count);
   });
+  return part ?? loadWhole(file);
+}
+
+/** Read from its begin even where most of it is known, so that damage is noticed wherever it is. */
+function loadWhole(file: JsonlFile): Promise<LoadedSession> {
+  let messages: AgentMessage[] = [];
+  const whole = async (handle: FileHandle, size: number): Promise<JsonlLog> => {
+    messages = [];
+    const log = new JsonlLog(file.name);
+    await log.read(handle, size, { messages });
+    return log;
+  };
+  return file.run("read", async ({ log }) => log.session(messages), whole);
 }
 
 /** Writes one record. */
