@@ -45,13 +45,13 @@ export type AnthropicOptions = HttpModelOptions & {
 };
 
 const OPTION_NAMES = [
+  ...HTTP_OPTION_NAMES,
   "keyAs",
   "maxOutputTokens",
   "cache",
   "thinking",
   "thinkingDisplay",
   "efforts",
-  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof AnthropicOptions)[];
 
 const WORDS = {

@@ -39,10 +39,10 @@ export type GeminiOptions = HttpModelOptions & {
 };
 
 const OPTION_NAMES = [
+  ...HTTP_OPTION_NAMES,
   "generation",
   "efforts",
   "includeThoughts",
-  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof GeminiOptions)[];
 
 const WORDS = { generation: [2, 3] satisfies readonly GeminiGeneration[], includeThoughts: [true, false] };

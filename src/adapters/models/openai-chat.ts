@@ -43,13 +43,13 @@ export type OpenAiChatOptions = HttpModelOptions &
   };
 
 const OPTION_NAMES = [
+  ...HTTP_OPTION_NAMES,
   "efforts",
   "echoReasoning",
   "maxTokensField",
   "streamUsage",
   "promptCacheKey",
   "cache",
-  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof OpenAiChatOptions)[];
 
 const WORDS = {

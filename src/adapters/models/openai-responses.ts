@@ -42,12 +42,12 @@ export type OpenAiResponsesOptions = HttpModelOptions &
   };
 
 const OPTION_NAMES = [
+  ...HTTP_OPTION_NAMES,
   "efforts",
   "reasoningSummary",
   "replayReasoning",
   "promptCacheKey",
   "cache",
-  ...HTTP_OPTION_NAMES,
 ] as const satisfies readonly (keyof OpenAiResponsesOptions)[];
 
 const WORDS = {
