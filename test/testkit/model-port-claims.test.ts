@@ -7,6 +7,7 @@ import { textStream, toolCallStream } from "../../src/testkit/builders.js";
 import { checkClaims, runClaims } from "../../src/testkit/claims/index.js";
 import { soFar } from "../../src/testkit/claims/model-fixture.js";
 import { modelPortClaims, type ModelPortFixture, type ModelSamples } from "../../src/testkit/claims/model-port.js";
+import { ConversingModel } from "../../src/testkit/fakes/conversing-model.js";
 import { modelStep, type ModelStep } from "../../src/testkit/fakes/model-step.js";
 import { ScriptedModel } from "../../src/testkit/fakes/scripted-model.js";
 import { proveClaims } from "./prove-claims.js";
@@ -69,6 +70,31 @@ function scripted(own: Partial<typeof steps> = {}): ModelPortFixture & { readonl
 
 describe("the scripted model", () => {
   runClaims({ test, claims: modelPortClaims, make: scripted });
+});
+
+describe("the conversing model", () => {
+  // It answers by the conversation: each sample is asked at its first step, and again once it was answered.
+  const make = (): ModelPortFixture => {
+    let model = new ConversingModel([]);
+    let newest: readonly unknown[] = [];
+    const noted = (request: ChatRequest): ChatRequest => {
+      newest = request.messages;
+      return request;
+    };
+    return {
+      model: {
+        chat: (request) => model.chat(noted(request)),
+        chatStreaming: (request, onChunk) => model.chatStreaming(noted(request), onChunk),
+        describe: () => model.describe(),
+      },
+      samples,
+      key: "sk-0123456789",
+      sent: () => JSON.stringify(newest),
+      deadlineMs: 50,
+      prepare: (sample) => void (model = new ConversingModel([steps[sample], steps[sample]])),
+    };
+  };
+  runClaims({ test, claims: modelPortClaims, make });
 });
 
 type Chat = (request: ChatRequest, onChunk: ChunkListener | undefined) => Promise<ModelResponse>;

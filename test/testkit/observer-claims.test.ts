@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { NoopObserver } from "../../src/adapters/observers/noop.js";
 import type { TurnEvent, TurnEventType } from "../../src/domain/event.js";
 import type { Observer } from "../../src/ports/observer.js";
 import { runClaims } from "../../src/testkit/claims/index.js";
@@ -9,6 +10,10 @@ import { proveClaims } from "./prove-claims.js";
 
 describe("the recording observer", () => {
   runClaims({ test, claims: observerClaims, make: () => ({ observer: new RecordingObserver() }) });
+});
+
+describe("NoopObserver", () => {
+  runClaims({ test, claims: observerClaims, make: () => ({ observer: new NoopObserver() }) });
 });
 
 test("the samples hold one event of every type, each well-formed enough to be adopted and told apart", () => {
