@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readApi } from "./api-report.ts";
@@ -98,8 +98,9 @@ try {
   run("node", ["smoke.mjs"], place);
   run("node", ["smoke.cjs"], place);
   run("npx", ["--no-install", "ennead", "--help"], place);
-  writeFileSync(join(place, "adapter.ts"), "export const observer: object = { make: () => ({ onEvent() {} }) };\n");
-  run("npx", ["--no-install", "ennead", "check", "adapter.ts"], place);
+  cpSync("examples/parts", join(place, "examples/parts"), { recursive: true });
+  cpSync("examples/testing", join(place, "examples/testing"), { recursive: true });
+  run("npx", ["--no-install", "ennead", "check", "examples/testing/check-session-store.ts"], place);
   const runners = await checkRunners(place);
   console.log(
     `smoke: ${packed.entryCount} files, ${Math.round(packed.size / 1024)} KB packed; ESM, CommonJS and bin work, claims with ${runners.join(", ")}`,

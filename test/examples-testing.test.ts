@@ -12,3 +12,15 @@ describe("examples/testing/model-claims.ts", async () => {
 describe("examples/testing/custom-session-store.ts", async () => {
   await import("../examples/testing/custom-session-store.js");
 });
+
+describe("examples/testing/test-an-agent.ts", async () => {
+  await import("../examples/testing/test-an-agent.js");
+});
+
+describe("examples/testing/prove-a-memory-store.ts", async () => {
+  await import("../examples/testing/prove-a-memory-store.js");
+});
+
+describe("examples/testing/prove-a-model-adapter.ts", async () => {
+  await import("../examples/testing/prove-a-model-adapter.js");
+});
