@@ -1,16 +1,24 @@
 import { PostgresSessionStore } from "../../src/adapters/sessions/postgres.js";
 import { RedisSessionStore } from "../../src/adapters/sessions/redis.js";
+import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
 
-/** A store on a server, as data that can be given to another process. */
+/** A store that several processes can use, as data that can be given to another process. */
 export type StorePlace = {
-  readonly kind: "postgres" | "redis";
+  readonly kind: "postgres" | "redis" | "sqlite";
+  /** Of the server, or the path of the file. */
   readonly url: string;
-  /** The schema, or what the key prefix is made of. */
+  /** The schema, or what the key prefix is made of; nothing to a file. */
   readonly name: string;
   readonly timeoutMs?: number;
 };
 
-export function openAt({ kind, url, name, timeoutMs }: StorePlace): PostgresSessionStore | RedisSessionStore {
+export function openAt({
+  kind,
+  url,
+  name,
+  timeoutMs,
+}: StorePlace): PostgresSessionStore | RedisSessionStore | SqliteSessionStore {
+  if (kind === "sqlite") return new SqliteSessionStore({ path: url });
   if (kind === "postgres") return new PostgresSessionStore({ url, schema: name, timeoutMs });
   return new RedisSessionStore({ url, prefix: `{${name}}:`, timeoutMs });
 }

@@ -1,5 +1,8 @@
+import { existsSync } from "node:fs";
 import { Agent } from "../../../src/agent/agent.js";
+import { systemRuntime } from "../../../src/agent/system-runtime.js";
 import { AgentError } from "../../../src/domain/errors.js";
+import type { Runtime } from "../../../src/ports/runtime.js";
 import { stopResponse, toolCallResponse } from "../../../src/testkit/builders.js";
 import { openAt, type StorePlace } from "../../support/store-place.js";
 import { defineTool, Type } from "../../../src/adapters/tools/index.js";
@@ -13,6 +16,12 @@ export type AgentTask = {
   readonly turnLeaseMs?: number;
   /** The tool waits for a line on the standard input. */
   readonly held?: boolean;
+  /** The tool uses the processor, without letting anything else run, until there is a file of this path. */
+  readonly busyUntil?: string;
+  /** Also tells when its first turn waits for another process's. */
+  readonly tellsWaiting?: boolean;
+  /** How far this process's clock is ahead of the others'. */
+  readonly clockAheadMs?: number;
 };
 
 const task = JSON.parse(process.argv[2] ?? "") as AgentTask;
@@ -24,10 +33,12 @@ const tool = defineTool({
   parameters: Type.Object({}),
   execute: async () => {
     say("working");
+    while (task.busyUntil !== undefined && !existsSync(task.busyUntil));
     if (task.held === true) await new Promise((resolve) => void process.stdin.once("data", resolve));
     return `done by ${task.name}`;
   },
 });
+const runtime: Runtime = { ...systemRuntime(), now: () => Date.now() + (task.clockAheadMs ?? 0) };
 let turn = 0;
 const agent = await Agent.create({
   model: {
@@ -41,8 +52,14 @@ const agent = await Agent.create({
   },
   tools: [tool],
   sessions: [store],
+  runtime,
   config: { onBusy: task.onBusy, ...(task.turnLeaseMs && { turnLeaseMs: task.turnLeaseMs }) },
 });
+if (task.tellsWaiting === true) {
+  agent.subscribe((event) => {
+    if (turn === 0 && event.type === "custom" && event.label === "waiting_for_session") say("waiting");
+  });
+}
 for (turn = 0; turn < task.turns; turn++) {
   try {
     await agent.runTurn(`${task.name}.${turn}`, "s");

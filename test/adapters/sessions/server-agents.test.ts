@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LoadedSession, SESSION_KEYS } from "../../../src/domain/session.js";
 import { orderResults } from "../../../src/domain/transcript.js";
 import { transcriptLaw } from "../../../src/domain/transcript-law.js";
 import { isMessage, textOf } from "../../../src/domain/message.js";
 import { childPrograms, startChild } from "../../support/child-programs.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
-import type { StorePlace } from "../../support/store-place.js";
+import { openAt, type StorePlace } from "../../support/store-place.js";
 import type { AgentTask } from "./server-agent.js";
 import { serverFixture } from "./server-fixture.js";
+import { temporaryDirectory } from "./sqlite-fixture.js";
 
 const programs = childPrograms();
 let program: string;
@@ -22,14 +25,41 @@ afterAll(async () => {
 const postgres = await postgresUrl();
 const redis = await redisUrl();
 
+/** A place of its own for each test: on the server, or in a file of its own. */
+function placeOf(kind: StorePlace["kind"], url: string) {
+  const name = ownName();
+  if (kind !== "sqlite") {
+    const place: StorePlace = { kind, url, name };
+    const { store, [Symbol.asyncDispose]: dispose } = serverFixture(place);
+    return { place, store, dispose };
+  }
+  const directory = temporaryDirectory();
+  const place: StorePlace = { kind, url: join(directory.path, "sessions.db"), name };
+  const store = openAt(place);
+  const dispose = async (): Promise<void> => {
+    await store.close();
+    directory[Symbol.dispose]();
+  };
+  return { place, store, dispose };
+}
+
 function at(kind: StorePlace["kind"], url: string) {
-  const place: StorePlace = { kind, url, name: ownName() };
-  const fixture = serverFixture(place);
+  const { place, store, dispose } = placeOf(kind, url);
   return {
     start: (task: Omit<AgentTask, "place">) => startChild(program, { place, ...task }),
-    stored: () => fixture.store.load("s"),
-    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+    stored: () => store.load("s"),
+    [Symbol.asyncDispose]: dispose,
   };
+}
+
+/** Resolves with the session once `is` holds for what is stored; rejects where that takes too long. */
+async function storedOnce(stored: () => Promise<LoadedSession>, is: (session: LoadedSession) => boolean) {
+  for (const end = performance.now() + 15_000; performance.now() < end; ) {
+    const session = await stored();
+    if (is(session)) return session;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  }
+  throw new Error("the session never came to that");
 }
 
 /** What each stored message is: its role and what it says. */
@@ -111,7 +141,89 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(transcriptLaw(orderResults(messages))).toEqual([]);
     expect(metadata[SESSION_KEYS.turn]).toBeUndefined();
   });
+
+  test("a process whose tool runs longer than its lease keeps the session, and another waits until it is through (S2)", {
+    timeout: 30_000,
+  }, async () => {
+    await using s = at(kind, url);
+    const turnLeaseMs = 600;
+    await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
+    await owner.printed(2);
+    await using other = s.start({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs, tellsWaiting: true });
+    await other.printed(1);
+    const { revision } = await s.stored();
+    // A heartbeat is a third of a lease: the lease has long run out but for these.
+    await storedOnce(s.stored, (session) => session.revision >= revision + 9);
+    expect(other.lines).toEqual(["waiting"]);
+    owner.process.stdin.write("go on\n");
+    for (const child of [owner, other]) {
+      expect(await child.ended()).toEqual({ code: 0, noise: "" });
+      expect(child.lines.slice(-4)).toEqual(["asked", "working", "asked", "completed"]);
+    }
+    expect(linesOf(await s.stored())).toEqual([...turnLines("a.0"), ...turnLines("b.0")]);
+  });
+
+  test("a process whose tool lets no heartbeat run loses the session: its next write tells it, and nothing is stored twice (S2)", {
+    timeout: 30_000,
+  }, async () => {
+    await using s = at(kind, url);
+    const turnLeaseMs = 600;
+    using directory = temporaryDirectory();
+    const busyUntil = join(directory.path, "done");
+    await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", busyUntil, turnLeaseMs });
+    await owner.printed(1);
+    await storedOnce(s.stored, ({ messages }) => messages.length === 2);
+    await using other = s.start({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs });
+    expect(await other.ended()).toEqual({ code: 0, noise: "" });
+    expect(other.lines).toEqual(["asked", "working", "asked", "completed"]);
+    const taken = await s.stored();
+    writeFileSync(busyUntil, "");
+    expect(await owner.ended()).toEqual({ code: 0, noise: "" });
+    // It asks no model and runs no tool after what it lost the session with.
+    expect(owner.lines).toEqual(["asked", "working", expect.stringMatching(/^session: SessionError\(conflict\)/)]);
+    const { messages, metadata, revision } = await s.stored();
+    expect([messages, revision]).toEqual([taken.messages, taken.revision]);
+    expect(messages[2]).toMatchObject({ role: "tool", toolCallId: "a.0", isError: true, outcome: "unknown" });
+    expect(linesOf({ messages: messages.slice(3), metadata, revision })).toEqual(turnLines("b.0"));
+    expect(transcriptLaw(orderResults(messages))).toEqual([]);
+    expect(metadata[SESSION_KEYS.turn]).toBeUndefined();
+  });
+
+  test("clocks that differ by a minute, either way, do no harm: turns are whole, and a living lease is waited for (S2)", {
+    timeout: 60_000,
+  }, async () => {
+    await using s = at(kind, url);
+    const turnLeaseMs = 900;
+    const turns = 3;
+    const clocks = { a: -60_000, b: 0, c: 60_000 };
+    await using owner = s.start({
+      name: "o",
+      turns: 1,
+      onBusy: "wait",
+      held: true,
+      turnLeaseMs,
+      clockAheadMs: -60_000,
+    });
+    await owner.printed(2);
+    const children = Object.entries(clocks).map(([name, clockAheadMs]) =>
+      s.start({ name, turns, onBusy: "wait", turnLeaseMs, clockAheadMs, tellsWaiting: true }),
+    );
+    for (const child of children) await child.printed(1);
+    const { revision } = await s.stored();
+    await storedOnce(s.stored, (session) => session.revision >= revision + 6);
+    expect(children.map(({ lines }) => lines)).toEqual(children.map(() => ["waiting"]));
+    owner.process.stdin.write("go on\n");
+    for (const child of [owner, ...children]) expect(await child.ended()).toEqual({ code: 0, noise: "" });
+    const session = await s.stored();
+    const lines = linesOf(session);
+    const groups = Array.from({ length: lines.length / 4 }, (_, n) => lines.slice(n * 4, n * 4 + 4));
+    const names = groups.map(([first = ""]) => first.slice("user ".length));
+    expect(groups).toEqual(names.map(turnLines));
+    expect(names.toSorted()).toEqual(["a.0", "a.1", "a.2", "b.0", "b.1", "b.2", "c.0", "c.1", "c.2", "o.0"]);
+    expect(session.metadata[SESSION_KEYS.turn]).toBeUndefined();
+  });
 }
 
+describe("agents in several processes on SQLite", () => suite("sqlite", ""));
 describeWith("agents in several processes on PostgreSQL", postgres, (url) => suite("postgres", url));
 describeWith("agents in several processes on Redis", redis, (url) => suite("redis", url));
