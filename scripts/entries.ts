@@ -19,6 +19,7 @@ export const entries: readonly Entry[] = [
   entry("", "src/index.ts"),
   entry("container", "src/agent/container.ts"),
   entry("testkit", "src/testkit/index.ts"),
+  entry("testkit/arbitraries", "src/testkit/arbitraries/index.ts"),
   entry("tools", "src/adapters/tools/index.ts"),
   adapter("models/openai-chat"),
   adapter("models/openai-responses"),
@@ -77,6 +78,9 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   ajv: ["src/adapters/tools/json-schema/schema-validator.ts"],
   pg: ["src/adapters/sessions/postgres-database.ts"],
   "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
+  "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript"].map(
+    (name) => `src/testkit/arbitraries/${name}.ts`,
+  ),
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
   "@modelcontextprotocol/client": [
     "src/adapters/tools/mcp/http-transport.ts",
