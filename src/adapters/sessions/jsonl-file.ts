@@ -175,11 +175,14 @@ export class JsonlFile {
     return isNamed;
   }
 
-  /** Writes the last record of the file. It counts only where it stands, and that is told by the bytes there. */
+  /**
+   * Writes the last record of the file. It counts only where it stands, and that is told by the bytes there: not by the file being gone, as
+   * whoever reads the record may have put the new file in place already.
+   */
   async #name(handle: FileHandle, log: JsonlLog, to: string): Promise<boolean> {
     const from = log.size + (log.ragged ? 1 : 0);
     const { text } = encodeLine(moveMembers({ from, to }));
-    if ((await this.#write(handle, log, text)) === undefined) return false;
+    await this.#write(handle, log, text);
     const stored = await bytesAt(handle, from, Buffer.byteLength(text));
     return stored.toString() === text;
   }

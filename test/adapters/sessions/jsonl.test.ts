@@ -1,7 +1,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JsonlSessionStore } from "../../../src/adapters/sessions/jsonl.js";
+import { JsonlDirectory } from "../../../src/adapters/sessions/jsonl-directory.js";
+import { JsonlFile } from "../../../src/adapters/sessions/jsonl-file.js";
+import { fileNameOf } from "../../../src/adapters/sessions/jsonl-names.js";
+import { saveSession } from "../../../src/adapters/sessions/jsonl-session.js";
+import { encodeSession } from "../../../src/adapters/sessions/session-text.js";
 import type { Session } from "../../../src/domain/session.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { jsonlFixture } from "./jsonl-fixture.js";
@@ -83,6 +89,22 @@ describe("JsonlSessionStore", () => {
     expect(readdirSync(fixture.directory)).toHaveLength(1);
   });
 
+  test("a save whose new file a reader put in place is no conflict", async () => {
+    await using fixture = jsonlFixture();
+    await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+    const other = fixture.reopen();
+    const directory = new (class extends JsonlDirectory {
+      override async open(...args: Parameters<JsonlDirectory["open"]>): Promise<FileHandle | undefined> {
+        const handle = await super.open(...args);
+        return handle && afterEachWrite(handle, () => other.load("s"));
+      }
+    })(fixture.directory, "never");
+    const file = new JsonlFile(directory, fileNameOf("s"));
+    const session = await fixture.store.load("s");
+    expect(await saveSession({ file, directory, id: "s" }, session, {}, encodeSession(session))).toBe(2);
+    expect(readdirSync(fixture.directory)).toEqual([basename(fixture.fileOf("s"))]);
+  });
+
   test("an append reads nothing but the end of the file", async () => {
     await using fixture = jsonlFixture();
     const { store } = fixture;
@@ -126,4 +148,15 @@ async function bytesRead(run: () => Promise<unknown>): Promise<number> {
   const own = count() - before;
   await run();
   return count() - before - 2 * own;
+}
+
+function afterEachWrite(handle: FileHandle, then: () => Promise<unknown>): FileHandle {
+  const write = handle.write.bind(handle) as (...args: readonly unknown[]) => Promise<unknown>;
+  return Object.assign(handle, {
+    write: async (...args: readonly unknown[]) => {
+      const written = await write(...args);
+      await then();
+      return written;
+    },
+  });
 }
