@@ -30,6 +30,7 @@ export const entries: readonly Entry[] = [
   adapter("models/decorators"),
   adapter("models/proxy"),
   adapter("models/offline-demo"),
+  adapter("tools/agent-tool"),
   adapter("tools/combinators"),
   adapter("tools/json-schema"),
   adapter("tools/standard-schema"),
