@@ -33,6 +33,7 @@ export const entries: readonly Entry[] = [
   adapter("tools/agent-tool"),
   adapter("tools/combinators"),
   adapter("tools/json-schema"),
+  adapter("tools/offload"),
   adapter("tools/standard-schema"),
   adapter("tools/noop"),
   adapter("tools/mcp"),

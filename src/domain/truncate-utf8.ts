@@ -10,11 +10,16 @@ const NOTE_ROOM = 64;
  */
 export function truncateUtf8(text: string, maxBytes: number): string {
   if (fitsUtf8(text, maxBytes)) return text;
-  const kept = text.slice(0, prefixLength(text, roomFor(maxBytes)));
+  const kept = beginningInUtf8(text, roomFor(maxBytes));
   return kept + cutNote(text.length - kept.length, maxBytes);
 }
 
-/** The same for all text of a content together: parts keep their order, parts other than text are kept and cost nothing. */
+/** The longest beginning of a text that takes at most `maxBytes` bytes in UTF-8 and splits no code point; says nothing about the rest. */
+export function beginningInUtf8(text: string, maxBytes: number): string {
+  return text.slice(0, prefixLength(text, maxBytes));
+}
+
+/** `truncateUtf8` for all text of a content together: parts keep their order, parts other than text are kept and cost nothing. */
 export function truncateContent(content: readonly Content[], maxBytes: number): readonly Content[] {
   if (contentFits(content, maxBytes)) return content;
   let room = roomFor(maxBytes);

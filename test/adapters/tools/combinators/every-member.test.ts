@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { composite, filtered, namespaced, refreshing, wrapped } from "../../../../src/adapters/tools/combinators.js";
+import { InMemoryResultStore, offloadResults } from "../../../../src/adapters/tools/offload.js";
 import type { ToolHooks, ToolProvider } from "../../../../src/ports/tool-provider.js";
 import { testToolContext, toolDef } from "../../../../src/testkit/index.js";
 
@@ -100,5 +101,14 @@ describe.each(Object.entries(combinators))("%s", (_name, [make, shown]) => {
     const call = { id: "1", name: shown, arguments: {} };
     expect(await provider.execute(call, testToolContext())).toBe("mine");
     expect(provider.conflictKeys?.(call)).toEqual(["mine"]);
+  });
+});
+
+describe("offloadResults", () => {
+  it.each(Object.entries(members))("forwards %s", async (_member, check) => {
+    const heard: unknown[] = [];
+    const provider = offloadResults(whole(heard), { store: new InMemoryResultStore() });
+    await provider.listTools({ signal });
+    await check({ provider, shown: "t", heard });
   });
 });
