@@ -44,6 +44,7 @@ export const entries: readonly Entry[] = [
   adapter("sessions/redis"),
   adapter("memory/in-memory"),
   adapter("memory/sqlite"),
+  adapter("memory/postgres"),
   adapter("memory/noop"),
   adapter("compressors/sliding-window"),
   adapter("compressors/noop"),
@@ -78,7 +79,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   "reflect-metadata": ["src/agent/container.ts"],
   "@ai-sdk/provider": ["src/adapters/models/ai-sdk/ai-sdk-types.ts"],
   ajv: ["src/adapters/tools/json-schema/schema-validator.ts"],
-  pg: ["src/adapters/sessions/postgres-database.ts"],
+  pg: ["src/adapters/databases/postgres-database.ts"],
   "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
   "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript"].map(
     (name) => `src/testkit/arbitraries/${name}.ts`,

@@ -1,17 +1,12 @@
 import type { MemoryEntry } from "../../domain/memory.js";
 import { fusedScore } from "./fused-score.js";
-import { type EncodedFields, entriesWith, readEntry } from "./sqlite-entries.js";
+import { type Asked, bestOf, candidateLimit } from "./ranked.js";
+import { entriesWith } from "./sqlite-entries.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
 import { SqliteTextSearch } from "./sqlite-search.js";
-import { cosineOf, nearest, type Space } from "./sqlite-vectors.js";
-
-/** A query whose terms and filter are as the file holds them. */
-export type Asked = {
-  readonly terms: readonly string[];
-  readonly topK: number;
-  readonly threshold: number | undefined;
-  readonly filter: EncodedFields;
-};
+import { cosineOf, nearest } from "./sqlite-vectors.js";
+import { decodeEntry } from "./stored-entry.js";
+import type { Space } from "./vector-space.js";
 
 /** The hits by words; to be run in a read transaction. */
 export function textHits(sql: MemoryStatements, asked: Asked): MemoryEntry[] {
@@ -19,16 +14,12 @@ export function textHits(sql: MemoryStatements, asked: Asked): MemoryEntry[] {
   return bestEntries(sql, scores, asked);
 }
 
-/** So many of the nearest by words, and by vector, are looked at for each hit asked for. */
-const CANDIDATES_PER_HIT = 4;
-const LEAST_CANDIDATES = 100;
-
 /** The hits by words and vector; to be run in a read transaction. */
 export function fusedHits(sql: MemoryStatements, asked: Asked, space: Space, vector: Float32Array): MemoryEntry[] {
   const among = entriesWith(sql, asked.filter);
-  const limit = Math.max(LEAST_CANDIDATES, Math.min(asked.topK * CANDIDATES_PER_HIT, Number.MAX_SAFE_INTEGER));
+  const limit = candidateLimit(asked.topK);
   const search = new SqliteTextSearch(sql, asked.terms);
-  const words = best(search.best(limit, among), limit);
+  const words = bestOf(search.best(limit, among), { topK: limit, threshold: undefined });
   const near = nearest(sql, space, vector, { limit, among });
   const scores = new Map<number, number>();
   for (const entry of new Set([...words.map(([key]) => key), ...near.keys()])) {
@@ -39,12 +30,5 @@ export function fusedHits(sql: MemoryStatements, asked: Asked, space: Space, vec
 }
 
 function bestEntries(sql: MemoryStatements, scores: ReadonlyMap<number, number>, asked: Asked): MemoryEntry[] {
-  const { topK, threshold = Number.NEGATIVE_INFINITY } = asked;
-  const kept = new Map([...scores].filter(([, score]) => score >= threshold));
-  return best(kept, topK).map(([key, score]) => readEntry(sql, key, score));
-}
-
-/** Best first; of equals the one stored last. */
-function best(scores: ReadonlyMap<number, number>, limit: number): [key: number, score: number][] {
-  return [...scores].sort(([a, x], [b, y]) => y - x || b - a).slice(0, limit);
+  return bestOf(scores, asked).map(([key, score]) => decodeEntry(sql.entry.get(key), score));
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { rarity, share, shareOfRank } from "./bm25.js";
 import { numberOf, termsOf } from "./sqlite-entries.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
@@ -11,15 +10,6 @@ const MOST_SCANS = 100;
 
 /** So many of the entries they choose, beside those asked for, get their whole score then. */
 const MOST_COMPLETED = 1_000;
-
-const LONGEST_TERM = 256;
-
-/** Terms as the index holds them: it would cut a very long one, so that two were the same. */
-export function indexTerms(terms: readonly string[]): readonly string[] {
-  return terms.map((term) =>
-    term.length <= LONGEST_TERM ? term : createHash("sha256").update(term.toWellFormed()).digest("hex"),
-  );
-}
 
 /** The search for some terms in one moment of the file: the scores of `InMemoryMemory`, without looking at every entry with a common word. */
 export class SqliteTextSearch {

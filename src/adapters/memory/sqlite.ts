@@ -10,16 +10,16 @@ import {
 } from "../../domain/memory.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { textKey } from "../../domain/text-key.js";
-import { textTerms } from "../../domain/text-terms.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { isCorruption } from "../databases/sqlite-database.js";
 import { Embedder, type EmbeddingOptions } from "./embedder.js";
-import { encodedFields, encodeEntry, putEntry, removeEntry } from "./sqlite-entries.js";
+import { putEntry, removeEntry } from "./sqlite-entries.js";
 import { openMemory, type SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { fusedHits, textHits } from "./sqlite-hits.js";
-import { indexTerms } from "./sqlite-search.js";
 import { vectorExtension } from "./sqlite-vec.js";
-import { putVector, reembedAll, spaceFor } from "./sqlite-vectors.js";
+import { putVector, spaceFor, vectorTable } from "./sqlite-vectors.js";
+import { encodedFields, encodeEntry, indexTerms } from "./stored-entry.js";
+import { reembedAll } from "./vector-space.js";
 
 const PREFIX = /^MemoryError\(\w+\): /;
 
@@ -70,7 +70,7 @@ export class SqliteMemory implements MemoryPort {
     return this.#run("store", async () => {
       const id = checkedEntry(input).id ?? crypto.randomUUID();
       const entry = storedEntry(input, id);
-      const encoded = encodeEntry(entry, indexTerms(textTerms(entry.content)));
+      const encoded = encodeEntry(entry);
       const file = await this.#opened("store");
       const embedded = await this.#embedder?.embedded(entry.content, "store");
       file.write((sql) => {
@@ -85,7 +85,7 @@ export class SqliteMemory implements MemoryPort {
   search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     return this.#run("search", async () => {
       const topK = topKOf(query);
-      const terms = indexTerms(textTerms(query.query));
+      const terms = indexTerms(query.query);
       const asked = { terms, topK, threshold: query.threshold, filter: encodedFields(query.filter) };
       if (topK === 0 || terms.length === 0) return [];
       const file = await this.#opened("search");
@@ -112,7 +112,7 @@ export class SqliteMemory implements MemoryPort {
   reembed(): Promise<number> {
     return this.#run("store", async () => {
       if (this.#embedder === undefined) throw new MemoryError("store", "there is no embedding in the options");
-      return reembedAll(await this.#opened("store"), this.#embedder);
+      return reembedAll(vectorTable(await this.#opened("store")), this.#embedder);
     });
   }
 

@@ -1,4 +1,4 @@
-import { CompositionError } from "../../domain/errors.js";
+import { CompositionError, SessionError, type SessionErrorKind } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type {
@@ -12,13 +12,13 @@ import type {
 } from "../../domain/session.js";
 import { sessionLabel } from "../../domain/session-rules.js";
 import type { SessionStore } from "../../ports/session-store.js";
+import { type Described, StoreCalls } from "../databases/store-calls.js";
 import { type Fsync, JsonlDirectory } from "./jsonl-directory.js";
 import { JsonlFile } from "./jsonl-file.js";
 import { listSessions } from "./jsonl-list.js";
 import { fileNameOf } from "./jsonl-names.js";
 import { appendSession, deleteSession, type JsonlSession, loadSession, saveSession } from "./jsonl-session.js";
 import { encodeDelta, encodeSession } from "./session-text.js";
-import { type Described, StoreCalls } from "./store-calls.js";
 
 /** `fsync` is `always` by default: a write is acknowledged when the device has it. With `never` a power failure may undo the last ones. */
 export type JsonlSessionStoreOptions = { readonly directory: string; readonly fsync?: Fsync | undefined };
@@ -48,7 +48,7 @@ function checkedOptions(options: unknown): JsonlSessionStoreOptions {
  */
 export class JsonlSessionStore implements SessionStore {
   readonly name: string;
-  readonly #calls: StoreCalls;
+  readonly #calls: StoreCalls<SessionErrorKind>;
   readonly #directory: JsonlDirectory;
   /** Oldest use first. */
   readonly #files = new Map<string, JsonlFile>();
@@ -57,7 +57,7 @@ export class JsonlSessionStore implements SessionStore {
   constructor(options: JsonlSessionStoreOptions) {
     const { directory, fsync = "always" } = checkedOptions(options);
     this.name = `jsonl "${safeLabel(directory)}"`;
-    this.#calls = new StoreCalls(this.name, describe);
+    this.#calls = new StoreCalls(SessionError, this.name, describe);
     this.#directory = new JsonlDirectory(directory, fsync);
   }
 
@@ -113,7 +113,7 @@ export class JsonlSessionStore implements SessionStore {
 }
 
 /** The operating system's own words name the path, and nothing that was to be stored. */
-function describe(error: unknown, kind: "load" | "save"): Described {
+function describe(error: unknown, kind: SessionErrorKind): Described<SessionErrorKind> {
   const { code, syscall } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   return {
     kind,

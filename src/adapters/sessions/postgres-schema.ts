@@ -1,19 +1,13 @@
-import { CompositionError, SessionError } from "../../domain/errors.js";
-import type { Sql } from "./postgres-database.js";
+import { SessionError } from "../../domain/errors.js";
+import type { Sql } from "../databases/postgres-database.js";
+import { migratePart, quotedSchema } from "../databases/postgres-schema.js";
 
 /** Names of tables, quoted and with their schema. */
 export type Tables = Readonly<Record<"schema" | "versions" | "sessions" | "messages" | "operations", string>>;
 
-/** The longest name the server keeps whole, in bytes; it cuts a longer one silently, and two schemas would be one. */
-const NAME_BYTES = 63;
-
 /** Throws `CompositionError("invalid-config")` for what cannot be the name of a schema. Anything else is taken literally, quotes included. */
 export function tablesIn(schema: string): Tables {
-  const bytes = Buffer.byteLength(schema);
-  if (bytes === 0 || bytes > NAME_BYTES || schema.includes("\0") || !schema.isWellFormed()) {
-    throw new CompositionError("invalid-config", `the name of a schema has 1 to ${NAME_BYTES} bytes and no NUL`);
-  }
-  const quoted = `"${schema.replaceAll('"', '""')}"`;
+  const quoted = quotedSchema(schema);
   return {
     schema: quoted,
     versions: `${quoted}.ennead_schema`,
@@ -46,35 +40,10 @@ const MIGRATIONS: readonly Migration[] = [
       PRIMARY KEY (session, operation));`,
 ];
 
-/** Any number that is ours alone: whoever migrates our tables in this database takes it first. */
-const MIGRATION_LOCK = "7310031446873621";
-
-/**
- * Brings the tables to the newest version; to be run in one transaction. Of many processes one does it and the others wait; where nothing
- * is missing it only reads, so that a role without the right to create tables can use what is there. Rejects with `SessionError("load")` for newer tables.
- */
+/** Brings the tables to the newest version, like `migratePart`. Rejects with `SessionError("load")` for newer tables. */
 export async function migrate(sql: Sql, tables: Tables, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
-  if ((await versionOf(sql, tables, migrations)) === migrations.length) return;
-  await sql(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-  // IF NOT EXISTS asks for the right to create a schema even where it is there.
-  const [found] = await sql("SELECT to_regnamespace($1) AS schema", [tables.schema]);
-  if (found?.["schema"] === null) await sql(`CREATE SCHEMA ${tables.schema}`);
-  await sql(`CREATE TABLE IF NOT EXISTS ${tables.versions} (part text PRIMARY KEY, version integer NOT NULL)`);
-  const version = await versionOf(sql, tables, migrations);
-  for (const migration of migrations.slice(version)) await sql(migration(tables));
-  await sql(
-    `INSERT INTO ${tables.versions} VALUES ('sessions', $1)
-      ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
-    [migrations.length],
-  );
-}
-
-async function versionOf(sql: Sql, { versions }: Tables, migrations: readonly Migration[]): Promise<number> {
-  const [table] = await sql("SELECT to_regclass($1) AS name", [versions]);
-  if (table?.["name"] === null) return 0;
-  const [row] = await sql(`SELECT version FROM ${versions} WHERE part = 'sessions'`);
-  const version = Number(row?.["version"] ?? 0);
-  if (version <= migrations.length) return version;
-  const text = `the tables have version ${version}, this version of the package reads ${migrations.length}`;
-  throw new SessionError("load", text);
+  const { schema, versions } = tables;
+  const newer = (text: string): Error => new SessionError("load", text);
+  const steps = migrations.map((migration) => migration(tables));
+  await migratePart(sql, { schema, versions, part: "sessions", migrations: steps, newer });
 }

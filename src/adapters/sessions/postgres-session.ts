@@ -3,7 +3,7 @@ import { emptySession, type LoadedSession, type Revision, type SaveOptions } fro
 import type { SessionDelta, SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
 import { applyAppend, applySave, matchesMetadata, pageRequest, patchMetadata } from "../../domain/session-rules.js";
 import { textKey } from "../../domain/text-key.js";
-import type { Row, Sql } from "./postgres-database.js";
+import type { Row, Sql } from "../databases/postgres-database.js";
 import type { Tables } from "./postgres-schema.js";
 import { type EncodedDelta, type EncodedSession } from "./session-text.js";
 import { damaged, decodeBodies, decodeCompaction, decodeObject, keyOf } from "./stored-text.js";

@@ -1,27 +1,20 @@
-import { CompositionError } from "../../domain/errors.js";
-import { checkFields } from "../../domain/known-fields.js";
+import { SessionError, type SessionErrorKind } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
 import type { SessionDelta, SessionPage, SessionQuery } from "../../domain/session.js";
 import { sessionLabel } from "../../domain/session-rules.js";
 import type { SessionStore } from "../../ports/session-store.js";
-import { codeOf, describeFailure, PostgresDatabase, type PostgresPool, type Sql } from "./postgres-database.js";
+import { codeOf, describeFailure, PostgresDatabase, type Sql } from "../databases/postgres-database.js";
+import { type PostgresOptions, postgresPlace } from "../databases/postgres-options.js";
+import { type Described, StoreCalls } from "../databases/store-calls.js";
 import { migrate, type Tables, tablesIn } from "./postgres-schema.js";
 import { appendSession, deleteSession, listSessions, loadSession, saveSession } from "./postgres-session.js";
 import { encodeDelta, encodeSession } from "./session-text.js";
-import { type Described, StoreCalls } from "./store-calls.js";
-import { timeoutOf } from "./within.js";
 
-/**
- * Either the `url` of a database, or a `pool` of `pg`, which stays the caller's. `schema` holds our tables, `ennead` by default, and is made
- * where it is missing. `timeoutMs` bounds each call on the network, 10,000 by default.
- */
-export type PostgresSessionStoreOptions = ({ readonly url: string } | { readonly pool: PostgresPool }) & {
-  readonly schema?: string | undefined;
-  readonly timeoutMs?: number | undefined;
-};
+/** Where the database is. */
+export type PostgresSessionStoreOptions = PostgresOptions;
 
-export type { PostgresClient, PostgresPool, PostgresQuery } from "./postgres-database.js";
+export type { PostgresClient, PostgresPool, PostgresQuery } from "../databases/postgres-database.js";
 
 /**
  * Sessions in a PostgreSQL database, which any number of processes may use at once. The tables are made or brought up to date by the first
@@ -32,16 +25,16 @@ export class PostgresSessionStore implements SessionStore {
   readonly name: string;
   readonly #tables: Tables;
   readonly #database: PostgresDatabase;
-  readonly #calls: StoreCalls;
+  readonly #calls: StoreCalls<SessionErrorKind>;
   #migrated: Promise<void> | undefined;
 
   /** Throws `CompositionError("invalid-config")` for options that name no database, no schema or no duration. */
   constructor(options: PostgresSessionStoreOptions) {
-    const { source, schema, timeoutMs } = checked(options);
+    const { source, schema, timeoutMs } = postgresPlace("a Postgres session store", options);
     this.name = `postgres "${safeLabel(schema)}"`;
     this.#tables = tablesIn(schema);
     this.#database = new PostgresDatabase(source, timeoutMs);
-    this.#calls = new StoreCalls(this.name, (error, kind) => this.#describe(error, kind));
+    this.#calls = new StoreCalls(SessionError, this.name, (error, kind) => this.#describe(error, kind));
   }
 
   load(id: string, known?: Revision): Promise<LoadedSession> {
@@ -107,34 +100,15 @@ export class PostgresSessionStore implements SessionStore {
     }
   }
 
-  #describe(error: unknown, kind: "load" | "save"): Described {
+  #describe(error: unknown, kind: SessionErrorKind): Described<SessionErrorKind> {
     const code = codeOf(error);
     if (code === UNDEFINED_TABLE || code === UNDEFINED_SCHEMA) this.#migrated = undefined;
-    return describeFailure(error, kind);
+    // A key that is there although the session's own row says otherwise is damage too.
+    if (code !== undefined && CORRUPT.has(code)) return { kind: "corrupt", text: `error ${code}` };
+    return { kind, text: describeFailure(error) };
   }
 }
 
-const WHAT = "a Postgres session store";
+const CORRUPT = new Set(["XX001", "XX002", "23505"]);
 const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_SCHEMA = "3F000";
-
-type Given = Readonly<Partial<Record<"url" | "pool" | "schema" | "timeoutMs", unknown>>>;
-
-function checked(options: PostgresSessionStoreOptions) {
-  checkFields(WHAT, options, ["url", "pool", "schema", "timeoutMs"]);
-  const { schema = "ennead", timeoutMs, url, pool }: Given = options;
-  if (typeof schema !== "string") throw new CompositionError("invalid-config", "schema is the name of a schema");
-  const rest = { schema, timeoutMs: timeoutOf(timeoutMs) };
-  if (isPool(pool)) return { source: { pool }, ...rest };
-  if (isPostgresUrl(url)) return { source: { url }, ...rest };
-  // The URL may hold a password, so no part of it is in the text.
-  throw new CompositionError("invalid-config", `${WHAT} needs { url: postgres://... } or { pool } of the package pg`);
-}
-
-function isPool(pool: unknown): pool is PostgresPool {
-  return typeof pool === "object" && pool !== null && "connect" in pool && typeof pool.connect === "function";
-}
-
-function isPostgresUrl(url: unknown): url is string {
-  return typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
-}

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import type { SessionErrorKind } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { SCRIPTS } from "./redis-scripts.js";
-import type { Described } from "./store-calls.js";
-import { NoAnswer, within } from "./within.js";
+import type { Described } from "../databases/store-calls.js";
+import { NoAnswer, within } from "../databases/within.js";
 
 /** What the store uses of an `ioredis` client or cluster: scripts, with their keys and arguments in one list. */
 export interface RedisClient {
@@ -72,7 +73,7 @@ export class RedisConnection {
   }
 
   /** The kind and text for an error that is not ours: its message alone, for the error itself carries the arguments of the command. */
-  describe(error: unknown, kind: "load" | "save"): Described {
+  describe(error: unknown, kind: SessionErrorKind): Described<SessionErrorKind> {
     const message = messageOf(error);
     if (message.includes("WRONGTYPE")) return { kind: "corrupt", text: "a key has another type" };
     if (error instanceof Error && error.name === "MaxRetriesPerRequestError") {

@@ -1,4 +1,4 @@
-import { CompositionError } from "../../domain/errors.js";
+import { CompositionError, SessionError, type SessionErrorKind } from "../../domain/errors.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { LoadedSession, Revision, SaveOptions, Session } from "../../domain/session.js";
@@ -8,8 +8,8 @@ import type { SessionStore } from "../../ports/session-store.js";
 import { type RedisClient, RedisConnection } from "./redis-connection.js";
 import { RedisSessions } from "./redis-session.js";
 import { encodeDelta, encodeSession } from "./session-text.js";
-import { StoreCalls } from "./store-calls.js";
-import { timeoutOf } from "./within.js";
+import { StoreCalls } from "../databases/store-calls.js";
+import { timeoutOf } from "../databases/within.js";
 
 /**
  * Either the `url` of a server, or a `client` of `ioredis`, which stays the caller's. Every key begins with `prefix`, `{ennead}:` by
@@ -32,7 +32,7 @@ export class RedisSessionStore implements SessionStore {
   readonly name: string;
   readonly #connection: RedisConnection;
   readonly #sessions: RedisSessions;
-  readonly #calls: StoreCalls;
+  readonly #calls: StoreCalls<SessionErrorKind>;
 
   /** Throws `CompositionError("invalid-config")` for options that name no server, no prefix or no duration. */
   constructor(options: RedisSessionStoreOptions) {
@@ -40,7 +40,7 @@ export class RedisSessionStore implements SessionStore {
     this.name = `redis "${safeLabel(prefix)}"`;
     this.#connection = new RedisConnection(source, timeoutMs);
     this.#sessions = new RedisSessions(this.#connection, prefix);
-    this.#calls = new StoreCalls(this.name, (error, kind) => this.#connection.describe(error, kind));
+    this.#calls = new StoreCalls(SessionError, this.name, (error, kind) => this.#connection.describe(error, kind));
   }
 
   load(id: string, known?: Revision): Promise<LoadedSession> {

@@ -5,10 +5,9 @@ import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
 import { SqliteMemory } from "../../../src/adapters/memory/sqlite.js";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { CompositionError } from "../../../src/domain/errors.js";
-import type { MemoryQuery } from "../../../src/domain/memory.js";
-import type { MemoryPort } from "../../../src/ports/memory.js";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
 import { letterVector } from "./letter-vectors.js";
+import { expectLikeReference, histories, hitsOf } from "./memory-histories.js";
 import { sqliteMemoryFixture } from "./sqlite-memory-fixture.js";
 
 describe("SqliteMemory", () => {
@@ -24,42 +23,13 @@ describe("SqliteMemory with vectors", () => {
   });
 });
 
-const vocabulary = ["the", "red", "apple", "tree", "日本", "🔥", "a_b", "x".repeat(300), "!"];
-const text = fc.array(fc.constantFrom(...vocabulary), { maxLength: 8 }).map((words) => words.join(" "));
-const id = fc.constantFrom("a", "b", "c", "d", "e", "f");
-const change = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ id, content: text, n: fc.integer({ min: 0, max: 2 }) }) },
-  fc.record({ forget: id }),
-);
-
-const hitsOf = async (memory: MemoryPort, query: MemoryQuery): Promise<unknown[]> =>
-  (await memory.search(query)).map(({ score = 0, ...entry }) => ({ ...entry, score: Number(score.toFixed(9)) }));
-
 describe("the words of SqliteMemory", () => {
   it("find and score any history of stores and deletes as InMemoryMemory does", { timeout: 60_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(change, { maxLength: 16 }),
-        text,
-        fc.integer({ min: 1, max: 6 }),
-        async (changes, query, topK) => {
-          await using sqlite = new SqliteMemory({ path: ":memory:" });
-          const reference = new InMemoryMemory();
-          for (const step of changes) {
-            for (const memory of [sqlite, reference]) {
-              if ("forget" in step) await memory.delete(step.forget);
-              else await memory.store({ id: step.id, content: step.content, metadata: { n: step.n } });
-            }
-          }
-          for (const asked of [
-            { query, topK },
-            { query, threshold: 0.2 },
-            { query, filter: { n: 1 } },
-          ]) {
-            expect(await hitsOf(sqlite, asked)).toEqual(await hitsOf(reference, asked));
-          }
-        },
-      ),
+      fc.asyncProperty(histories, async (history) => {
+        await using sqlite = new SqliteMemory({ path: ":memory:" });
+        await expectLikeReference(sqlite, history);
+      }),
       { numRuns: 200 },
     );
   });

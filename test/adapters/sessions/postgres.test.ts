@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
-import { PostgresDatabase } from "../../../src/adapters/sessions/postgres-database.js";
+import { PostgresDatabase } from "../../../src/adapters/databases/postgres-database.js";
 import { migrate, tablesIn } from "../../../src/adapters/sessions/postgres-schema.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, ownName, postgresUrl, stopServers } from "../../support/servers.js";

@@ -1,6 +1,5 @@
-import { SessionError } from "../../domain/errors.js";
+import { EnneadError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
-import type { Described } from "./store-calls.js";
 import { NoAnswer, within } from "./within.js";
 
 /** What the store uses of a `pg` pool. */
@@ -86,7 +85,7 @@ export class PostgresDatabase {
     }
   }
 
-  /** The server gives up too, so that neither a process that was stopped nor a lost connection keeps a session locked. */
+  /** The server gives up too, so that neither a process that was stopped nor a lost connection keeps anything locked. */
   #limits(): string {
     const timeout = Math.ceil(this.#timeoutMs);
     return ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"]
@@ -120,7 +119,7 @@ function ignore(): void {}
 
 /** The server, or we, refused something on a connection that is sound otherwise. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof SessionError || codeOf(error) !== undefined;
+  return EnneadError.is(error) || codeOf(error) !== undefined;
 }
 
 async function rollback(sql: Sql): Promise<boolean> {
@@ -136,15 +135,11 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-const CORRUPT = new Set(["XX001", "XX002", "23505"]);
-
-/** The kind and text for an error that is not ours: the server's code and its message, which names no values. */
-export function describeFailure(error: unknown, kind: "load" | "save"): Described {
+/** What to say of an error that is not ours: the message of the server, which names no values, and its code. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof NoAnswer) return error.message;
   const code = codeOf(error);
-  // A key that is there although the session's own row says otherwise.
-  if (code !== undefined && CORRUPT.has(code)) return { kind: "corrupt", text: `error ${code}` };
-  if (error instanceof NoAnswer) return { kind, text: error.message };
-  return { kind, text: [plainMessage(error), code === undefined ? "" : ` (${safeLabel(code)})`].join("") };
+  return [plainMessage(error), code === undefined ? "" : ` (${safeLabel(code)})`].join("");
 }
 
 /** Where every address of a host refuses, the error has no message, only a code. */

@@ -1,0 +1,51 @@
+import { MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
+import type { Sql } from "../databases/postgres-database.js";
+import { migratePart, quotedSchema } from "../databases/postgres-schema.js";
+
+const NAMES = ["memories", "terms", "fields", "totals", "spaces", "vectors"] as const;
+
+/** Names of tables, quoted and with their schema. */
+export type MemoryTables = Readonly<Record<"schema" | "versions" | (typeof NAMES)[number], string>>;
+
+/** Throws `CompositionError("invalid-config")` for what cannot be the name of a schema. */
+export function memoryTablesIn(name: string): MemoryTables {
+  const schema = quotedSchema(name);
+  const table = (part: string): string => `${schema}.ennead_memory_${part}`;
+  return {
+    schema,
+    versions: `${schema}.ennead_schema`,
+    memories: `${schema}.ennead_memories`,
+    terms: table("terms"),
+    fields: table("fields"),
+    totals: table("totals"),
+    spaces: table("spaces"),
+    vectors: table("vectors"),
+  };
+}
+
+/** Brings the tables to the newest version. Rejects with `MemoryError(kind)` for newer ones. */
+export async function migrateMemory(sql: Sql, kind: MemoryErrorKind, tables: MemoryTables): Promise<void> {
+  const { schema, versions } = tables;
+  const newer = (text: string): Error => new MemoryError(kind, text);
+  await migratePart(sql, { schema, versions, part: "memory", migrations: [firstTables(tables)], newer });
+}
+
+/** A vector is an array, which every server has; where `vector` is installed, that compares them. */
+function firstTables({ memories, terms, fields, totals, spaces, vectors }: MemoryTables): string {
+  return `
+    CREATE TABLE ${memories} (
+      key bigserial PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, content text NOT NULL, metadata text NOT NULL,
+      length bigint NOT NULL);
+    CREATE TABLE ${terms} (
+      term text COLLATE "C" NOT NULL, entry bigint NOT NULL, count integer NOT NULL, length bigint NOT NULL,
+      PRIMARY KEY (term, entry) INCLUDE (count, length));
+    CREATE INDEX ennead_memory_terms_entry ON ${terms} (entry);
+    CREATE TABLE ${fields} (
+      name text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL, entry bigint NOT NULL,
+      PRIMARY KEY (name, value, entry));
+    CREATE INDEX ennead_memory_fields_entry ON ${fields} (entry);
+    CREATE TABLE ${totals} (entries bigint NOT NULL, terms bigint NOT NULL, configuration text);
+    INSERT INTO ${totals} VALUES (0, 0, NULL);
+    CREATE TABLE ${spaces} (key serial PRIMARY KEY, model text NOT NULL, dimensions integer NOT NULL);
+    CREATE TABLE ${vectors} (entry bigint PRIMARY KEY, space integer NOT NULL, vector real[] NOT NULL);`;
+}
