@@ -36,6 +36,7 @@ export const entries: readonly Entry[] = [
   adapter("tools/offload"),
   adapter("tools/standard-schema"),
   adapter("tools/noop"),
+  adapter("tools/memory-tools"),
   adapter("tools/mcp"),
   adapter("sessions/memory"),
   adapter("sessions/jsonl"),

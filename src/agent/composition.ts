@@ -23,16 +23,17 @@ export function compose(ports: Omit<AgentPorts, "sessions">, runtime: Runtime, c
   const { model, tools = [], hooks = [], memory = [], compressors = [], observers = [] } = ports;
   checkPorts(ports);
   if (!isModel(model)) throw new CompositionError("empty-port", "an agent needs a model with a `chat` method");
+  const settings = resolveSettings(ports.config ?? {}, model.describe?.().contextWindow);
   return {
     model,
     providers: [...new Set(tools)],
     lister: new ToolLister(),
     hooks: indexHooks(hooks),
-    memory: new MemoryFanOut(memory),
+    memory: new MemoryFanOut(memory, runtime, settings.limits.storeTimeoutMs),
     compressors: [...compressors],
     receivers: receiversOf(observers),
     commands,
-    settings: resolveSettings(ports.config ?? {}, model.describe?.().contextWindow),
+    settings,
     runtime,
     calls: createCallContext(),
   };

@@ -3,13 +3,19 @@ import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { checkedEntry, type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { MemoryAccess, MemoryPort } from "../ports/memory.js";
+import type { Runtime } from "../ports/runtime.js";
 
-/** All memories of an agent as one. A failure is a `MemoryError` naming the memory, unless that one is optional. */
+/** All memories of an agent as one. A failure is a `MemoryError` naming the memory, unless that one is optional; so is no answer in time. */
 export class MemoryFanOut implements MemoryAccess {
   readonly #memories: readonly MemoryPort[];
+  readonly #runtime: Runtime;
+  readonly #timeoutMs: number;
 
-  constructor(memories: readonly MemoryPort[]) {
+  /** `timeoutMs` bounds each call of each memory. */
+  constructor(memories: readonly MemoryPort[], runtime: Runtime, timeoutMs: number) {
     this.#memories = memories;
+    this.#runtime = runtime;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** The first memory makes the id, the rest get it. */
@@ -23,13 +29,15 @@ export class MemoryFanOut implements MemoryAccess {
     return id;
   }
 
-  /** Merged by id with the best score each, best first, cut to `topK` afterwards. */
+  /** Merged by id with the best score each, best first, cut to `topK` afterwards. All are asked at the same time. */
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
     const best = new Map<string, MemoryEntry>();
-    for (const memory of this.#memories) {
-      for (const entry of (await this.#ask("search", memory, async () => entriesOf(await memory.search(query)))) ??
-        []) {
+    const searches = this.#memories.map((memory) => this.#searched(memory, query));
+    for (const search of searches) {
+      const { found, error } = await search;
+      if (error !== undefined) throw error;
+      for (const entry of found) {
         const known = best.get(entry.id);
         if (known === undefined || scoreOf(entry) > scoreOf(known)) best.set(entry.id, entry);
       }
@@ -41,15 +49,34 @@ export class MemoryFanOut implements MemoryAccess {
     for (const memory of this.#memories) await this.#ask("delete", memory, () => memory.delete(id));
   }
 
+  /** Never rejects: nobody listens yet while others are waited for. */
+  async #searched(memory: MemoryPort, query: MemoryQuery): Promise<{ found: readonly MemoryEntry[]; error?: Error }> {
+    try {
+      const found = (await this.#ask("search", memory, async () => entriesOf(await memory.search(query)))) ?? [];
+      const { name } = memory;
+      return { found: name === undefined ? found : found.map((entry) => ({ ...entry, memory: name })) };
+    } catch (error) {
+      return { found: [], error: error as Error };
+    }
+  }
+
   async #ask<T>(kind: MemoryErrorKind, memory: MemoryPort, run: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await run();
+      return await this.#inTime(run);
     } catch (error) {
       if (Defect.is(error)) throw error;
       if (memory.optional === true) return undefined;
       const position = this.#memories.indexOf(memory);
       throw new MemoryError(kind, `memory ${safeLabel(memory.name ?? String(position))} failed`, { cause: error });
     }
+  }
+
+  #inTime<T>(run: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = (): void => reject(new Error(`no answer within ${this.#timeoutMs} ms`));
+      const cancel = this.#runtime.after(this.#timeoutMs, late, { keepAlive: true });
+      void run().then(resolve, reject).finally(cancel);
+    });
   }
 }
 

@@ -8,6 +8,8 @@ export type MemoryEntry = {
   readonly content: string;
   readonly metadata: JsonObject;
   readonly score?: number;
+  /** Set by an agent that searched its memories: the name of the one the score is from. */
+  readonly memory?: string;
 };
 
 /** An entry to store; without an id the memory makes one. An id already there is replaced. */
