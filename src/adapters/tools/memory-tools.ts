@@ -8,7 +8,8 @@ import { errorResult } from "../../domain/tool.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { MemoryAccess } from "../../ports/memory.js";
 import type { ToolContext } from "../../ports/tool-provider.js";
-import { defineTool, type DefinedTool } from "./define-tool.js";
+import { defineTool } from "./define-tool.js";
+import type { DefinedTool } from "./made-tool.js";
 
 /** The three tools. */
 export type MemoryToolName = "remember" | "recall" | "forget";

@@ -53,8 +53,8 @@ describe("memoryTools", () => {
       providers: memoryTools({ scope: () => ({ user: "ann" }) }),
     });
     const { agent } = fixture;
-    await agent.runTurn("one", "I like green tea.");
-    const { toolResults } = await agent.runTurn("two", "What tea do I like?");
+    await agent.runTurn("I like green tea.", "one");
+    const { toolResults } = await agent.runTurn("What tea do I like?", "two");
     expect(JSON.stringify(toolResults)).toContain("The user likes green tea.");
     expect(await memory.search({ query: "tea" })).toMatchObject([{ metadata: { user: "ann" } }]);
   });
