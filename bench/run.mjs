@@ -37,6 +37,11 @@ if (wanted("cold-start")) {
   figures.push(...(await coldStartFigures({ repeat: quick ? 2 : 2 * repeat + 1 })));
 }
 if (wanted("bundle")) figures.push(...(await bundleFigures()));
+if (wanted("memory")) {
+  progress("memory");
+  const { memoryFigures } = await import("./memory.mjs");
+  figures.push(...(await memoryFigures({ quick })));
+}
 if (figures.length === 0) throw new Error(`there is no case ${options.only.join(", ")}`);
 
 console.log(machine({ repeat, quick }));

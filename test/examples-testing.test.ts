@@ -24,3 +24,7 @@ describe("examples/testing/prove-a-memory-store.ts", async () => {
 describe("examples/testing/prove-a-model-adapter.ts", async () => {
   await import("../examples/testing/prove-a-model-adapter.js");
 });
+
+describe("examples/testing/custom-memory-store.ts", async () => {
+  await import("../examples/testing/custom-memory-store.js");
+});

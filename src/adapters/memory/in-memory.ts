@@ -24,6 +24,9 @@ export type InMemoryMemoryOptions = {
   readonly score?: MemoryScore | undefined;
 };
 
+/** `number` counts stores: of equal scores the highest comes first. */
+type Stored = { readonly entry: MemoryEntry; readonly number: number };
+
 /**
  * A memory that lives as long as the process. Its text score is BM25 divided by the most any entry could reach for the query: 0..1,
  * nearer to 1 the more of the rarer terms an entry has, the more often, and the shorter it is; an entry without any of the terms is no
@@ -32,8 +35,9 @@ export type InMemoryMemoryOptions = {
 export class InMemoryMemory implements MemoryPort {
   readonly name: string;
   readonly #score: MemoryScore | undefined;
-  readonly #entries = new Map<string, MemoryEntry>();
+  readonly #entries = new Map<string, Stored>();
   readonly #index = new TextIndex();
+  #stored = 0;
 
   constructor(options: InMemoryMemoryOptions = {}) {
     this.name = options.name ?? "in-memory";
@@ -43,29 +47,28 @@ export class InMemoryMemory implements MemoryPort {
   async store(input: MemoryEntryInput): Promise<string> {
     const id = checkedEntry(input).id ?? crypto.randomUUID();
     const entry = storedEntry(input, id);
-    // Deleted first, so that a replaced entry counts as stored last.
-    this.#entries.delete(id);
-    this.#entries.set(id, entry);
+    this.#entries.set(id, { entry, number: this.#stored++ });
     this.#index.set(id, textTerms(entry.content));
     return id;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
-    const { threshold } = query;
-    const terms = textTerms(query.query);
+    const { threshold = Number.NEGATIVE_INFINITY, filter, query: text } = query;
+    const terms = textTerms(text);
     if (topK === 0 || terms.length === 0) return [];
-    const scores = this.#score === undefined ? this.#index.scores(terms) : await this.#scores(this.#score, query.query);
-    const hits: (MemoryEntry & { readonly score: number })[] = [];
-    for (const [id, entry] of this.#entries) {
-      const score = scores.get(id);
-      if (typeof score !== "number" || Number.isNaN(score) || !matchesMetadata(entry.metadata, query.filter)) continue;
-      if (threshold === undefined || score >= threshold) hits.push({ ...entry, score });
+    const among = (id: string): boolean => matchesMetadata(this.#entries.get(id)?.entry.metadata ?? {}, filter);
+    const scores =
+      this.#score === undefined ? this.#index.best(terms, topK, among) : await this.#scores(this.#score, text, among);
+    const hits: { readonly score: number; readonly stored: Stored }[] = [];
+    for (const [id, score] of scores) {
+      const stored = this.#entries.get(id);
+      if (stored !== undefined && score >= threshold) hits.push({ score, stored });
     }
     return hits
-      .reverse()
-      .sort((a, b) => b.score - a.score)
-      .slice(0, topK);
+      .sort((a, b) => b.score - a.score || b.stored.number - a.stored.number)
+      .slice(0, topK)
+      .map(({ score, stored }) => ({ ...stored.entry, score }));
   }
 
   async delete(id: string): Promise<void> {
@@ -73,10 +76,18 @@ export class InMemoryMemory implements MemoryPort {
     this.#index.delete(id);
   }
 
-  async #scores(score: MemoryScore, query: string): Promise<ReadonlyMap<string, number | undefined>> {
-    const scores = new Map<string, number | undefined>();
+  /** Of all entries there are when it begins; what is no number is no hit. */
+  async #scores(
+    score: MemoryScore,
+    query: string,
+    among: (id: string) => boolean,
+  ): Promise<ReadonlyMap<string, number>> {
+    const scores = new Map<string, number>();
     try {
-      for (const entry of [...this.#entries.values()]) scores.set(entry.id, await score(query, entry));
+      for (const { entry } of [...this.#entries.values()]) {
+        const given = await score(query, entry);
+        if (typeof given === "number" && !Number.isNaN(given) && among(entry.id)) scores.set(entry.id, given);
+      }
     } catch (cause) {
       throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });
     }

@@ -12,7 +12,7 @@ import { safeLabel } from "../../domain/safe-label.js";
 import { textKey } from "../../domain/text-key.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { isCorruption } from "../databases/sqlite-database.js";
-import { Embedder, type EmbeddingOptions } from "./embedder.js";
+import { type Embedded, Embedder, type EmbeddingOptions } from "./embedder.js";
 import { putEntry, removeEntry } from "./sqlite-entries.js";
 import { openMemory, type SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { fusedHits, textHits } from "./sqlite-hits.js";
@@ -66,19 +66,28 @@ export class SqliteMemory implements MemoryPort {
     this.#embedder = embedding && new Embedder(embedding);
   }
 
-  store(input: MemoryEntryInput): Promise<string> {
+  async store(input: MemoryEntryInput): Promise<string> {
+    const [id = ""] = await this.storeAll([input]);
+    return id;
+  }
+
+  /** Many entries in one write, all or none, at a fraction of what one after the other costs; answers their ids in order. */
+  storeAll(inputs: readonly MemoryEntryInput[]): Promise<readonly string[]> {
     return this.#run("store", async () => {
-      const id = checkedEntry(input).id ?? crypto.randomUUID();
-      const entry = storedEntry(input, id);
-      const encoded = encodeEntry(entry);
+      const entries = inputs.map((input) => storedEntry(input, checkedEntry(input).id ?? crypto.randomUUID()));
+      const encoded = entries.map((entry) => encodeEntry(entry));
       const file = await this.#opened("store");
-      const embedded = await this.#embedder?.embedded(entry.content, "store");
+      const vectors: (Embedded | undefined)[] = [];
+      for (const { content } of entries) vectors.push(await this.#embedder?.embedded(content, "store"));
       file.write((sql) => {
-        const key = putEntry(sql, encoded);
-        const space = embedded && spaceFor(sql, "store", embedded);
-        if (space) putVector(sql, key, space, embedded.vector);
+        for (const [n, entry] of encoded.entries()) {
+          const key = putEntry(sql, entry);
+          const embedded = vectors[n];
+          const space = embedded && spaceFor(sql, "store", embedded);
+          if (space) putVector(sql, key, space, embedded.vector);
+        }
       });
-      return id;
+      return entries.map(({ id }) => id);
     });
   }
 

@@ -1,8 +1,9 @@
 import { rarity, share } from "./bm25.js";
+import { rarestFirst, type WeighedTerm } from "./rarest-first.js";
 
 type Terms = { readonly counts: ReadonlyMap<string, number>; readonly length: number };
 
-/** Which text has which terms, in memory. A search costs one look at every text that has one of the terms. */
+/** Which text has which terms, in memory. A search looks at the texts that have its rarest terms. */
 export class TextIndex {
   readonly #texts = new Map<string, Terms>();
   readonly #idsByTerm = new Map<string, Set<string>>();
@@ -35,24 +36,32 @@ export class TextIndex {
     this.#length -= text.length;
   }
 
-  /** The score of every text that has at least one of the terms, above 0 and at most 1. */
-  scores(terms: readonly string[]): ReadonlyMap<string, number> {
-    const scores = new Map<string, number>();
-    const wanted = [...new Set(terms)].map((term) => ({ term, weight: this.#rarity(term) }));
-    const most = wanted.reduce((sum, { weight }) => sum + weight, 0);
-    for (const { term, weight } of wanted) {
-      for (const id of this.#idsByTerm.get(term) ?? []) {
-        scores.set(id, (scores.get(id) ?? 0) + (weight / most) * this.#share(id, term));
-      }
-    }
-    return scores;
+  /**
+   * The scores, above 0 and below 1, of the `limit` texts of `among` that have the most of the terms, in no order and perhaps of some more.
+   */
+  best(terms: readonly string[], limit: number, among: (id: string) => boolean): ReadonlyMap<string, number> {
+    const wanted = this.#weighed(new Set(terms));
+    return rarestFirst(wanted, limit, {
+      scan: ({ term }, found) => {
+        for (const id of this.#idsByTerm.get(term) ?? []) if (among(id)) found(id, this.#share(id, term));
+      },
+      scoreOf: (id) => wanted.reduce((score, { term, weight }) => score + weight * this.#share(id, term), 0),
+    });
+  }
+
+  #weighed(terms: ReadonlySet<string>): readonly WeighedTerm[] {
+    const all = [...terms].map((term) => ({ term, weight: this.#rarity(term) }));
+    const most = all.reduce((sum, { weight }) => sum + weight, 0);
+    return all
+      .filter(({ term }) => this.#idsByTerm.has(term))
+      .map(({ term, weight }) => ({ term, weight: weight / most }));
   }
 
   #rarity(term: string): number {
     return rarity(this.#texts.size, this.#idsByTerm.get(term)?.size ?? 0);
   }
 
-  /** What repetition and length make of one term in one text, between 0 and 1. */
+  /** What repetition and length make of one term in one text, 0 where it does not have it. */
   #share(id: string, term: string): number {
     const text = this.#texts.get(id);
     return share(text?.counts.get(term) ?? 0, text?.length ?? 0, this.#length / this.#texts.size);

@@ -5,6 +5,7 @@ import { NoopMemory } from "../../../src/adapters/memory/noop.js";
 import { MemoryError } from "../../../src/domain/errors.js";
 import type { MemoryEntryInput, MemoryQuery } from "../../../src/domain/memory.js";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
+import { expectLikeReference, histories } from "./memory-histories.js";
 
 async function memoryOf(...entries: (string | MemoryEntryInput)[]): Promise<InMemoryMemory> {
   const memory = new InMemoryMemory();
@@ -58,6 +59,13 @@ describe("InMemoryMemory", () => {
   it("prefers the rarer term, and the newer of equals", async () => {
     const memory = await memoryOf("deploy one", "deploy two", "rollback six");
     expect(await found(memory, "deploy rollback")).toEqual(["rollback six", "deploy two", "deploy one"]);
+  });
+
+  it("finds and scores any history of stores and deletes as the formula says", { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, (history) => expectLikeReference(new InMemoryMemory(), history)),
+      { numRuns: 300 },
+    );
   });
 
   it("keeps every score within bounds, whatever is stored and asked", async () => {

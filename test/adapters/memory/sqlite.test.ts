@@ -7,7 +7,7 @@ import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { CompositionError } from "../../../src/domain/errors.js";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
 import { letterVector } from "./letter-vectors.js";
-import { expectLikeReference, histories, hitsOf } from "./memory-histories.js";
+import { expectLikeReference, histories, hitsOf, PlainReference } from "./memory-histories.js";
 import { sqliteMemoryFixture } from "./sqlite-memory-fixture.js";
 
 describe("SqliteMemory", () => {
@@ -24,7 +24,7 @@ describe("SqliteMemory with vectors", () => {
 });
 
 describe("the words of SqliteMemory", () => {
-  it("find and score any history of stores and deletes as InMemoryMemory does", { timeout: 60_000 }, async () => {
+  it("find and score any history of stores and deletes as the formula says", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         await using sqlite = new SqliteMemory({ path: ":memory:" });
@@ -36,10 +36,13 @@ describe("the words of SqliteMemory", () => {
 
   it("answer with the best even where the search never looks at every entry with a common word", async () => {
     await using sqlite = new SqliteMemory({ path: ":memory:" });
-    const reference = new InMemoryMemory();
+    const reference = new PlainReference();
+    const plain = new InMemoryMemory();
     for (let n = 0; n < 400; n++) {
       const content = `the ${n % 7 === 0 ? "red " : ""}${n % 40 === 0 ? "kiwi " : ""}${"filler ".repeat(n % 5)}`;
-      for (const memory of [sqlite, reference]) await memory.store({ id: `${n}`, content, metadata: { odd: n % 2 } });
+      const entry = { id: `${n}`, content, metadata: { odd: n % 2 } };
+      reference.store(entry);
+      for (const memory of [sqlite, plain]) await memory.store(entry);
     }
     for (const query of ["the red kiwi", "kiwi the", "the", "red the nothing"]) {
       for (const asked of [
@@ -47,7 +50,7 @@ describe("the words of SqliteMemory", () => {
         { query, topK: 200 },
         { query, topK: 5, filter: { odd: 1 } },
       ]) {
-        expect(await hitsOf(sqlite, asked)).toEqual(await hitsOf(reference, asked));
+        for (const memory of [sqlite, plain]) expect(await hitsOf(memory, asked)).toEqual(reference.hits(asked));
       }
     }
   });
@@ -108,6 +111,20 @@ describe("the file of SqliteMemory", () => {
     const memory = new SqliteMemory({ path: "/nowhere/at/all/memory.db" });
     await expect(memory.delete("a")).rejects.toMatchObject({ name: "MemoryError", kind: "delete" });
     await memory.close();
+  });
+
+  it("takes many entries at once, all or none", async () => {
+    await using fixture = sqliteMemoryFixture();
+    const entries = Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, content: `apple ${n}` }));
+    await expect(fixture.memory.storeAll([...entries, { id: "x", content: 5 as never }])).rejects.toMatchObject({
+      kind: "store",
+    });
+    expect(await fixture.memory.search({ query: "apple" })).toEqual([]);
+    const ids = await fixture.memory.storeAll([...entries, { id: "0", content: "apple again" }, { content: "pear" }]);
+    expect(ids.slice(0, -1)).toEqual([...entries.map(({ id }) => id), "0"]);
+    expect(await fixture.memory.search({ query: "apple", topK: 50 })).toHaveLength(30);
+    expect(await fixture.memory.search({ query: "again" })).toMatchObject([{ id: "0" }]);
+    expect(await fixture.memory.storeAll([])).toEqual([]);
   });
 
   it("takes no call once it is closed, and closing twice is none", async () => {
