@@ -10,30 +10,30 @@ export function boundedFetch(fetch: typeof globalThis.fetch, maxBytes: number): 
     const response = await fetch(input, init);
     if (response.body === null) return response;
     const events = response.headers.get("content-type")?.includes("text/event-stream") === true;
-    const body = response.body.pipeThrough(counted(maxBytes, events));
+    const body = response.body.pipeThrough(counted(maxBytes, { events }));
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
 }
 
-function counted(maxBytes: number, events: boolean): TransformStream<Uint8Array, Uint8Array> {
+function counted(maxBytes: number, { events }: { readonly events: boolean }): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let last = 0;
-  const count = (chunk: Uint8Array): void => {
+  const fitsByEvent = (chunk: Uint8Array): boolean => {
     for (const byte of chunk) {
-      bytes += 1;
       // An empty line ends an event.
       const blank = (byte === NEWLINE || byte === RETURN) && (last === NEWLINE || last === byte);
-      if (blank) bytes = 0;
+      bytes = blank ? 0 : bytes + 1;
       last = byte;
+      if (bytes > maxBytes) return false;
     }
+    return true;
   };
   return new TransformStream({
     transform(chunk, controller) {
-      if (events) count(chunk);
-      else bytes += chunk.length;
-      if (bytes > maxBytes) controller.error(new RangeError(`the answer has more than ${maxBytes} bytes`));
-      else controller.enqueue(chunk);
+      const fits = events ? fitsByEvent(chunk) : (bytes += chunk.length) <= maxBytes;
+      if (fits) controller.enqueue(chunk);
+      else controller.error(new RangeError(`the answer has more than ${maxBytes} bytes`));
     },
   });
 }

@@ -1,0 +1,260 @@
+import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { testRuntime } from "ennead/testkit";
+import type { McpAddress } from "ennead/tools/mcp";
+import { describe, expect, test } from "vitest";
+import { started } from "../../../support/hostile-mcp.js";
+import { beginEvents, event, mcpOverHttp, said, type Seen, type TakeOver } from "../../../support/mcp-http.js";
+
+const isCall = ({ message }: Seen): boolean => message?.method === "tools/call";
+
+/** A started provider on a server whose first calls are taken over. */
+async function web(takeOver?: TakeOver, options: Partial<McpAddress> = {}, more: object = {}) {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await mcpOverHttp(takeOver));
+  const s = stack.use(await started({ servers: { web: { url: server.url, ...options } }, ...more }));
+  return { server, ...s, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Lets `takeOver` have the first call only. */
+const firstCall = (takeOver: TakeOver): TakeOver => {
+  let taken = false;
+  return (seen, response, request) => {
+    if (!isCall(seen) || taken) return false;
+    taken = true;
+    return takeOver(seen, response, request);
+  };
+};
+
+describe("credentials", () => {
+  test("are asked for each request, and once more when they were refused", async () => {
+    let asked = 0;
+    const stale = "token-that-is-stale";
+    await using s = await web(
+      (seen, response) => {
+        if (seen.headers.authorization !== `Bearer ${stale}`) return false;
+        response.writeHead(401).end(`refused ${stale}`);
+        return true;
+      },
+      {
+        authToken: async () => Promise.resolve((asked += 1) === 3 ? stale : `token-number-${asked}`),
+        headers: { "x-tenant": "t1" },
+      },
+    );
+    expect(await s.text("web__f")).toBe("called");
+    expect(asked).toBeGreaterThan(4);
+    const authorizations = s.server.seen.map(({ headers }) => headers.authorization);
+    expect(new Set(authorizations).size).toBe(authorizations.length);
+    expect(s.server.seen.every(({ headers }) => headers["x-tenant"] === "t1")).toBe(true);
+  });
+
+  test("that are refused for good are told without being quoted, wherever the server quotes them", async () => {
+    const secret = "hunter-2222-token";
+    await using s = await web(
+      (seen, response) => {
+        if (!isCall(seen)) return false;
+        response.writeHead(seen.message?.id === 2 ? 401 : 500).end(`<h1>bad token ${secret}</h1>`);
+        return true;
+      },
+      { authToken: secret, headers: { "x-api-key": "key-hunter-3333" } },
+    );
+    const texts = [await s.text("web__f"), await s.text("web__f")];
+    expect(texts).toEqual([
+      'ToolError(transport): server "web" could not be asked: it refused the credentials (401)',
+      'ToolError(transport): server "web" could not be asked: it answered 500 Internal Server Error',
+    ]);
+    expect(JSON.stringify(s.events)).not.toContain("hunter");
+  });
+
+  test("do not travel to another origin with a redirect, and do within their own", async () => {
+    await using other = await mcpOverHttp();
+    let target = "";
+    await using s = await web(
+      (seen, response, { url }) => {
+        if (!isCall(seen) || url !== "/mcp") return false;
+        response.writeHead(307, { location: target }).end();
+        return true;
+      },
+      { headers: { "x-api-key": "key-hunter-3333" } },
+    );
+    target = other.url;
+    expect(await s.text("web__f")).toMatch(/could not be asked: it answered 307/);
+    expect(other.seen).toEqual([]);
+    target = "/elsewhere";
+    expect(await s.text("web__f")).toBe("called");
+  });
+});
+
+describe("a session that the server has forgotten", () => {
+  test("is begun anew, and the call is made once", async () => {
+    await using s = await web();
+    s.server.forget();
+    expect(await s.text("web__f")).toBe("called");
+    expect(s.server.seen.filter(isCall).map(({ headers }) => headers["mcp-session-id"])).toEqual([
+      "session-1",
+      "session-2",
+    ]);
+    expect(s.server.methods.filter((method) => method === "initialize")).toHaveLength(2);
+  });
+
+  test("is begun anew once only", async () => {
+    await using s = await web((seen, response) => {
+      if (isCall(seen)) response.writeHead(404).end();
+      return isCall(seen);
+    });
+    expect(await s.text("web__f")).toMatch(/it answered 404/);
+    expect(s.server.seen.filter(isCall)).toHaveLength(2);
+  });
+});
+
+describe("a stream", () => {
+  test("that breaks off without an answer fails its call at once, and no later one", async () => {
+    await using s = await web(
+      firstCall((_, response) => {
+        beginEvents(response);
+        response.end(": nothing\n\n");
+        return true;
+      }),
+    );
+    expect(await s.text("web__f")).toMatch(/the server ended the stream without an answer/);
+    expect(await s.text("web__f")).toBe("called");
+  });
+
+  test("that breaks off behind an event with an id is resumed there", async () => {
+    let id: number | undefined;
+    await using s = await web((seen, response) => {
+      if (isCall(seen)) {
+        id = seen.message?.id;
+        beginEvents(response);
+        response.end("retry: 1\nid: e1\ndata: \n\n");
+        return true;
+      }
+      if (seen.http !== "GET" || seen.headers["last-event-id"] !== "e1") return false;
+      beginEvents(response);
+      response.end(event({ id, result: said("resumed") }, "e2"));
+      return true;
+    });
+    expect(await s.text("web__f")).toBe("resumed");
+  });
+
+  test("may tell of changed tools", async () => {
+    let notify: (() => void) | undefined;
+    await using s = await web((seen, response) => {
+      if (seen.http !== "GET") return false;
+      beginEvents(response);
+      notify = () => response.write(event({ method: "notifications/tools/list_changed" }));
+      return true;
+    });
+    const changed = Promise.withResolvers<void>();
+    s.mcp.onToolsChanged(changed.resolve);
+    while (notify === undefined) await setImmediate();
+    notify();
+    await changed.promise;
+    await s.list();
+    expect(s.server.methods.filter((method) => method === "tools/list")).toHaveLength(2);
+  });
+
+  test("may ask the user, and tells of progress", async () => {
+    const progress: unknown[] = [];
+    let finish: (() => void) | undefined;
+    await using s = await web(
+      (seen, response) => {
+        if (isCall(seen)) {
+          beginEvents(response);
+          const meta = seen.message?.params?.["_meta"] as { progressToken: number };
+          response.write(event({ method: "notifications/progress", params: { ...meta, progress: 1 } }));
+          const params = { mode: "form", message: "Sure?", requestedSchema: { type: "object", properties: {} } };
+          response.write(event({ id: "q1", method: "elicitation/create", params }));
+          finish = () => response.end(event({ id: seen.message?.id, result: said("agreed") }));
+          return true;
+        }
+        if (seen.message?.method !== undefined || seen.http !== "POST") return false;
+        response.writeHead(202).end();
+        finish?.();
+        return true;
+      },
+      {},
+      { onElicitation: () => ({ action: "accept" }) },
+    );
+    expect(await s.text("web__f", {}, { progress: (partial) => void progress.push(partial) })).toBe("agreed");
+    expect(progress).toEqual([{ progress: 1 }]);
+  });
+});
+
+describe("an answer", () => {
+  test.each([
+    [
+      "too large, in one piece",
+      "application/json",
+      (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, result: said("x".repeat(50_000)) }),
+    ],
+    ["too large, as an event", "text/event-stream", (id: unknown) => event({ id, result: said("x".repeat(50_000)) })],
+    ["no JSON", "application/json", () => "<html>"],
+    ["of another type", "text/html", () => "<html>"],
+    ["no message", "text/event-stream", (id: unknown) => event({ id, result: "text" })],
+  ])("that is %s fails its call, and no later one", async (_title, type, body) => {
+    const takeOver = firstCall((seen, response) => {
+      response.writeHead(200, { "content-type": type }).end(body(seen.message?.id));
+      return true;
+    });
+    await using s = await web(takeOver, {}, { maxMessageBytes: 20_000 });
+    expect(await s.text("web__f")).toMatch(/^ToolError\((?:transport|invocation-failed)\): server "web"/);
+    expect(await s.text("web__f")).toBe("called");
+  });
+
+  test("that never comes ends with the time of the call, which frees its socket and tells the server", async () => {
+    const runtime = testRuntime();
+    const arrived = Promise.withResolvers<void>();
+    const freed = Promise.withResolvers<void>();
+    await using s = await web(
+      firstCall((_, response) => {
+        response.once("close", freed.resolve);
+        arrived.resolve();
+        return true;
+      }),
+      { timeoutMs: 1_000 },
+      { runtime },
+    );
+    const call = s.text("web__f");
+    await arrived.promise;
+    await runtime.advance(1_000);
+    expect(await call).toBe('ToolError(timeout): server "web" was silent for too long');
+    await freed.promise;
+    expect(s.server.methods).toContain("notifications/cancelled");
+    expect(await s.text("web__f")).toBe("called");
+  });
+});
+
+describe("a server that is away", () => {
+  test("fails calls at once, and serves them when it is back, without its sessions", async () => {
+    await using s = await web();
+    await s.server.stop();
+    expect(await s.text("web__f")).toMatch(/^ToolError\(transport\): server "web" could not be asked: fetch failed/);
+    s.server.forget();
+    await s.server.start();
+    expect(await s.text("web__f")).toBe("called");
+  });
+});
+
+describe("the end", () => {
+  test("tells the server that the session is over", async () => {
+    await using s = await web();
+    await s.mcp.onShutdown();
+    expect(s.server.methods.at(-1)).toBe("DELETE");
+  });
+
+  test("does not wait for a server that does not answer", async () => {
+    const hanging = Promise.withResolvers<void>();
+    await using s = await web(
+      ({ http }, response) => {
+        if (http !== "DELETE") return false;
+        void once(response, "close").then(() => hanging.resolve());
+        return true;
+      },
+      {},
+      { closeGraceMs: 20 },
+    );
+    await s.mcp.onShutdown();
+    await hanging.promise;
+  });
+});
