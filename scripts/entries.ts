@@ -64,6 +64,7 @@ export const entries: readonly Entry[] = [
   adapter("commands/registry"),
   adapter("commands/session-commands"),
   adapter("hosts/terminal"),
+  adapter("hosts/mcp-server"),
 ];
 
 /** The command `ennead`: ESM only, and no entry point. */
@@ -90,6 +91,13 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
     (name) => `src/testkit/arbitraries/${name}.ts`,
   ),
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
+  "@modelcontextprotocol/server": [
+    "src/adapters/hosts/mcp-server.ts",
+    "src/adapters/hosts/mcp/agent-server.ts",
+    "src/adapters/hosts/mcp/encode-result.ts",
+    "src/adapters/hosts/mcp/http-sessions.ts",
+    "src/adapters/hosts/mcp/served-commands.ts",
+  ],
   "@modelcontextprotocol/client": [
     "src/adapters/tools/mcp/http-transport.ts",
     "src/adapters/tools/mcp/mcp-connection.ts",

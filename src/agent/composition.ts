@@ -12,7 +12,7 @@ import { indexHooks } from "./hook-index.js";
 import { MemoryFanOut } from "./memory-fan-out.js";
 import { receiversOf } from "./observers.js";
 import { checkPorts } from "./port-check.js";
-import { resolveSettings } from "./settings.js";
+import { resolveSettings, type Settings } from "./settings.js";
 import { Stores } from "./stores.js";
 import { createCallContext } from "./system-runtime.js";
 import { ToolLister } from "./tool-table.js";
@@ -53,6 +53,7 @@ export function composeStores(sessions: readonly SessionStore[] | undefined): St
 
 const TURN_OPTIONS = [
   "signal",
+  "model",
   "hooks",
   "observers",
   "tools",
@@ -73,23 +74,36 @@ function isSignal(value: unknown): value is AbortSignal {
 /** The wiring of one turn: the agent's own, shared, unless the turn brings something; then turn hooks stand inside the agent's (H2). */
 export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions): Wiring {
   checkFields("a turn", options, TURN_OPTIONS);
-  const { hooks, tools, observers, config, signal } = options;
+  const { model, hooks, tools, observers, config, signal } = options;
   checkBudget("budget", options.budget);
   if (signal !== undefined && !isSignal(signal))
     throw new CompositionError("invalid-config", "signal is no AbortSignal");
-  if (hooks === undefined && tools === undefined && observers === undefined && config === undefined) return wiring;
+  if ([model, hooks, tools, observers, config].every((own) => own === undefined)) return wiring;
   checkPorts({ hooks, tools, observers });
+  if (model !== undefined && !isModel(model))
+    throw new CompositionError("empty-port", "the model of a turn has no `chat` method");
   return {
     ...wiring,
+    ...(model === undefined ? undefined : { model }),
     ...(hooks === undefined ? undefined : { hooks: indexHooks([...(ports.hooks ?? []), ...hooks]) }),
     ...(observers === undefined ? undefined : { receivers: receiversOf([...(ports.observers ?? []), ...observers]) }),
     ...(tools === undefined
       ? undefined
       : { providers: [...new Set([...wiring.providers, ...tools])], lister: new ToolLister() }),
-    ...(config === undefined
+    ...(config === undefined && model === undefined
       ? undefined
-      : { settings: resolveSettings(merged(ports.config, config), wiring.settings.modelContextWindow) }),
+      : { settings: settingsOf(wiring, ports.config, { model, config }) }),
   };
+}
+
+/** A model name belongs to its port. */
+function settingsOf(
+  wiring: Wiring,
+  base: AgentConfig | undefined,
+  { model, config = {} }: Pick<TurnOptions, "model" | "config">,
+): Settings {
+  if (model === undefined) return resolveSettings(merged(base, config), wiring.settings.modelContextWindow);
+  return resolveSettings(merged({ ...base, model: undefined }, config), model.describe?.().contextWindow);
 }
 
 /** A field that is set to `undefined` is not set. */

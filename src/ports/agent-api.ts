@@ -26,6 +26,8 @@ export type TurnOptions = {
   /** Inside the agent's hooks (H2). */
   readonly hooks?: readonly PipelineHook[] | undefined;
   readonly observers?: readonly Observer[] | undefined;
+  /** Asked instead of the agent's, under its own name unless `config.model` gives another. */
+  readonly model?: ModelPort | undefined;
   /** Added to the agent's; a name already taken fails the turn. */
   readonly tools?: readonly ToolProvider[] | undefined;
   /** Laid over the agent's; a field that is `undefined` leaves the agent's. */

@@ -63,6 +63,17 @@ test("a field of a turn's config that is undefined leaves the agent's setting", 
   expect(t.model.requests[0]?.options).toMatchObject({ temperature: 0.5, model: "large", seed: 1 });
 });
 
+test("a model of the turn's own is asked in that turn alone, under its own name", async () => {
+  const own = new ScriptedModel([stopResponse("own"), stopResponse("named")]);
+  await using t = await testAgent({ script: [stopResponse("agent's")], config: { model: "large" } });
+  expect(await t.agent.runTurn("a", "s", { model: own })).toMatchObject({ text: "own" });
+  expect(await t.agent.runTurn("b", "s", { model: own, config: { model: "small" } })).toMatchObject({ text: "named" });
+  expect(await t.agent.runTurn("c", "s")).toMatchObject({ text: "agent's" });
+  expect(own.requests.map(({ options }) => options.model)).toEqual([undefined, "small"]);
+  expect(t.model.requests.map(({ options }) => options.model)).toEqual(["large"]);
+  expect(await rejectionOf(t.agent.runTurn("d", "s", { model: {} as never }))).toMatchObject({ kind: "invalid-input" });
+});
+
 test("an input with an open call is refused, and one that a hook puts there aborts the turn (S4)", async () => {
   const { id: _id, at: _at, ...open } = calling("a", "c1");
   const input: MessageInput[] = [open, userMessage("and?")];

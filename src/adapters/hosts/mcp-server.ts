@@ -1,0 +1,104 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  originValidationResponse,
+  type Server,
+  validateHostHeader,
+} from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { AgentApi } from "../../ports/agent-api.js";
+import { AgentServer } from "./mcp/agent-server.js";
+import { HttpSessions } from "./mcp/http-sessions.js";
+import { type McpServerOptions, serverSettings } from "./mcp/mcp-server-options.js";
+
+export type { McpServerOptions } from "./mcp/mcp-server-options.js";
+
+/** An agent as an MCP server, over any number of connections. */
+export type AgentMcpServer = AsyncDisposable & {
+  /** Answers one HTTP request (streamable HTTP, sessions included). Bound: it may be passed around alone. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Serves one client on these streams, by default those of the process; resolves when it has gone. Nothing else may write to the output. */
+  serveStdio(streams?: { readonly input: Readable; readonly output: Writable }): Promise<void>;
+  /** Tells clients that the tools changed: an agent does not tell of changes between its turns. */
+  toolsChanged(): void;
+  /** Aborts the calls that run and ends every connection; the agent stays as it is. Idempotent. */
+  close(): Promise<void>;
+};
+
+/**
+ * Offers the tools and commands of an agent to MCP clients. A call of a tool is a turn of the agent, so that everything that guards the agent's
+ * own calls guards it too; a call that would have to be approved later is refused. Commands are offered as prompts. Throws
+ * `CompositionError("invalid-config")`.
+ */
+export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): AgentMcpServer {
+  const settings = serverSettings(options);
+  const shared = new AgentServer(agent, settings);
+  const sessions = new HttpSessions(() => shared.connection(), settings.maxSessions);
+  const modern = createMcpHandler(() => shared.connection(), { legacy: "reject", onerror: settings.onError });
+  const ending = Promise.withResolvers<void>();
+  let closed: Promise<void> | undefined;
+  const hosts = [...(settings.allowedHosts ?? localhostAllowedHostnames())];
+  const close = async (): Promise<void> => {
+    unsubscribe();
+    ending.resolve();
+    await shared.close();
+    await Promise.all([sessions.close(), modern.close()]);
+  };
+  const toolsChanged = (): void => {
+    sessions.toolsChanged(settings.onError);
+    modern.notify.toolsChanged();
+    for (const server of piped) {
+      if (server.transport !== undefined) server.sendToolListChanged().catch(settings.onError);
+    }
+  };
+  const piped = new Set<Server>();
+  const unsubscribe = watchTools(agent, toolsChanged);
+  return {
+    async fetch(request) {
+      if (closed !== undefined) return new Response("the server is closed", { status: 503 });
+      const host = validateHostHeader(request.headers.get("host") ?? new URL(request.url).host, hosts);
+      if (!host.ok) return new Response("this host is not served", { status: 403 });
+      const refused = originValidationResponse(request, hosts);
+      if (refused !== undefined) return refused;
+      const owner = await settings.authorize(request);
+      if (owner === undefined)
+        return new Response("unauthorized", { status: 401, headers: { "www-authenticate": "Bearer" } });
+      const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
+      return sessionful ? sessions.answer(request, owner) : modern.fetch(request);
+    },
+    async serveStdio({ input, output } = { input: process.stdin, output: process.stdout }) {
+      const transport = new StdioServerTransport(input, output);
+      const own = new Set<Server>();
+      const handle = serveStdio(
+        () => {
+          const server = shared.connection();
+          piped.add(server);
+          own.add(server);
+          return server;
+        },
+        { transport, onerror: settings.onError },
+      );
+      const gone = Promise.withResolvers<void>();
+      for (const event of ["end", "close", "error"]) input.once(event, gone.resolve);
+      await Promise.race([gone.promise, ending.promise]);
+      await handle.close();
+      for (const server of own) piped.delete(server);
+    },
+    toolsChanged,
+    close: () => (closed ??= close()),
+    [Symbol.asyncDispose]: () => (closed ??= close()),
+  };
+}
+
+/** Each turn resolves its tools anew; a list that is another than the one before is news for clients. */
+function watchTools(agent: AgentApi, changed: () => void): () => void {
+  let before: string | undefined;
+  return agent.subscribe((event) => {
+    if (event.type !== "toolsResolved") return;
+    const now = JSON.stringify(event.tools);
+    if (before !== undefined && before !== now) changed();
+    before = now;
+  });
+}

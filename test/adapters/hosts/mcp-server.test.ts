@@ -1,0 +1,424 @@
+import { PassThrough } from "node:stream";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Agent, type AgentConfig, CompositionError, type Json, type PipelineHook } from "ennead";
+import { CommandRegistry } from "ennead/commands/registry";
+import { approval } from "ennead/hooks/approval";
+import { type AgentMcpServer, mcpServer, type McpServerOptions } from "ennead/hosts/mcp-server";
+import { MemorySessionStore } from "ennead/sessions/memory";
+import { RecordingHook, RecordingSessionStore, ScriptedModel } from "ennead/testkit";
+import { defineTool, ToolRegistry, Type } from "ennead/tools";
+import { describe, expect, test } from "vitest";
+import { childPrograms } from "../../support/child-programs.js";
+import { started, textOf } from "../../support/hostile-mcp.js";
+import { webServer } from "../models/web-server.js";
+
+const add = defineTool({
+  name: "add",
+  label: "Add",
+  description: "Adds two numbers.",
+  parameters: Type.Object({ a: Type.Number(), b: Type.Number() }),
+  output: Type.Object({ sum: Type.Number() }),
+  annotations: { readOnlyHint: true },
+  execute: ({ a, b }) => ({ sum: a + b }),
+});
+
+const tool = (name: string, execute: (context: Parameters<typeof add.execute>[1]) => unknown) =>
+  defineTool({
+    name,
+    description: `Does ${name}.`,
+    parameters: Type.Object({}),
+    execute: (_, context) => execute(context) as Json,
+  });
+
+const say = {
+  id: "say",
+  label: "Say",
+  description: "Says it.",
+  category: "test",
+  type: "action" as const,
+  aliases: [],
+  visible: true,
+  params: [
+    { name: "text", label: "Text", description: "What", type: "string" as const, required: true, positional: true },
+    {
+      name: "times",
+      label: "Times",
+      description: "",
+      type: "int" as const,
+      required: false,
+      positional: false,
+      default: 1,
+    },
+    {
+      name: "tone",
+      label: "Tone",
+      description: "",
+      type: "string" as const,
+      required: false,
+      positional: false,
+      choices: ["loud", "soft"],
+    },
+  ],
+};
+
+type Parts = {
+  readonly tools?: readonly Parameters<ToolRegistry["register"]>[0][];
+  readonly hooks?: readonly PipelineHook[];
+  readonly config?: AgentConfig;
+  readonly options?: McpServerOptions;
+};
+
+/** An agent with one registry behind an MCP server over loopback HTTP. */
+async function served({ tools = [add], hooks = [], config = {}, options = {} }: Parts = {}) {
+  const stack = new AsyncDisposableStack();
+  const registry = new ToolRegistry(tools);
+  const commands = new CommandRegistry();
+  commands.register(say, ({ text, times }) =>
+    Promise.resolve(
+      text === "no"
+        ? { type: "failure" as const, reason: "it will not say that" }
+        : { type: "success" as const, feedback: `${String(text)} x${String(times)}` },
+    ),
+  );
+  const sessions = new RecordingSessionStore();
+  const model = new ScriptedModel();
+  const agent = await Agent.create({
+    model,
+    tools: [registry],
+    hooks,
+    commands: [commands],
+    sessions: [sessions],
+    config,
+  });
+  stack.defer(() => agent.shutdown());
+  const errors: unknown[] = [];
+  const server = stack.use(mcpServer(agent, { onError: (error) => void errors.push(error), ...options }));
+  const web = stack.use(await webServer(server.fetch));
+  return {
+    agent,
+    registry,
+    sessions,
+    model,
+    server,
+    errors,
+    url: new URL("/mcp", web.url).href,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The SDK's own client, connected. */
+async function connected(url: string, headers: Record<string, string> = {}, mode: "legacy" | "auto" = "legacy") {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+describe("an agent as an MCP server", () => {
+  test.each(["legacy", "auto"] as const)("offers its tools to the SDK's client (%s negotiation)", async (mode) => {
+    await using s = await served();
+    await using client = await connected(s.url, {}, mode);
+    const { tools } = await client.listTools();
+    expect(tools).toMatchObject([
+      {
+        name: "add",
+        title: "Add",
+        description: "Adds two numbers.",
+        annotations: { readOnlyHint: true },
+        outputSchema: { type: "object" },
+      },
+    ]);
+    expect(await client.callTool({ name: "add", arguments: { a: 1, b: 2 } })).toMatchObject({
+      content: [{ type: "text", text: '{"sum":3}' }],
+      structuredContent: { sum: 3 },
+    });
+    expect(s.model.requests).toEqual([]);
+  });
+
+  test("tells arguments that do not fit as an error result, and an unknown tool as an error", async () => {
+    await using s = await served();
+    await using client = await connected(s.url);
+    const bad = await client.callTool({ name: "add", arguments: { a: "x" } });
+    expect(bad.isError).toBe(true);
+    expect(JSON.stringify(bad.content)).toMatch(/\/a.*number/);
+    await expect(client.callTool({ name: "sub" })).rejects.toThrow("there is no tool sub");
+  });
+
+  test("sends every call through the agent's hooks", async () => {
+    const hook = new RecordingHook();
+    await using s = await served({ hooks: [hook] });
+    await using client = await connected(s.url);
+    await client.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+    const kinds = hook.records.map(({ stage }) => stage.kind);
+    expect(kinds).toEqual(
+      expect.arrayContaining(["beforeTurn", "beforeTool", "admitTool", "afterTool", "settleTool", "afterTurn"]),
+    );
+  });
+
+  test("refuses a call that somebody would have to approve later, and asks where somebody can be asked", async () => {
+    await using waiting = await served({ hooks: [approval({ tools: ["add"], reason: "needs approval" })] });
+    await using first = await connected(waiting.url);
+    const refused = await first.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+    expect(refused).toMatchObject({ isError: true, content: [{ text: "The call was not made: needs approval" }] });
+    await using asking = await served({
+      hooks: [approval({ tools: ["add"], ask: ({ call }) => call.arguments["a"] === 1 })],
+    });
+    await using second = await connected(asking.url);
+    expect(await second.callTool({ name: "add", arguments: { a: 1, b: 2 } })).toMatchObject({
+      structuredContent: { sum: 3 },
+    });
+    expect(await second.callTool({ name: "add", arguments: { a: 2, b: 2 } })).toMatchObject({ isError: true });
+  });
+
+  test("leaves nothing of a call in the store, unless it is asked to", async () => {
+    await using s = await served();
+    await using client = await connected(s.url);
+    await client.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+    expect((await s.agent.sessions.list()).items).toEqual([]);
+    await using keeping = await served({ options: { keepSessions: true } });
+    await using other = await connected(keeping.url);
+    await other.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+    const [kept] = (await keeping.agent.sessions.list()).items;
+    expect(kept?.id).toMatch(/^mcp-/);
+  });
+
+  test("runs the calls of one client side by side, up to a limit", async () => {
+    const gate = Promise.withResolvers<string>();
+    let running = 0;
+    const both = Promise.withResolvers<void>();
+    const hold = tool("hold", () => {
+      if ((running += 1) === 2) both.resolve();
+      return gate.promise;
+    });
+    await using s = await served({ tools: [hold], options: { maxCalls: 2 } });
+    await using client = await connected(s.url);
+    const calls = [client.callTool({ name: "hold" }), client.callTool({ name: "hold" })];
+    await both.promise;
+    await expect(client.callTool({ name: "hold" })).rejects.toThrow("too many calls at once");
+    gate.resolve("held");
+    for (const result of await Promise.all(calls)) expect(result.content).toEqual([{ type: "text", text: "held" }]);
+  });
+
+  test("passes progress on, growing whatever the tool says", async () => {
+    const steps = tool("steps", ({ progress }) => {
+      progress("first");
+      progress({ progress: 5, total: 9, message: "five" });
+      progress({ progress: 2 });
+      return "done";
+    });
+    await using s = await served({ tools: [steps] });
+    await using client = await connected(s.url);
+    const seen: unknown[] = [];
+    await client.callTool({ name: "steps" }, { onprogress: (progress) => void seen.push(progress) });
+    expect(seen).toEqual([
+      { progress: 1, message: "first" },
+      { progress: 5, total: 9, message: "five" },
+      { progress: 6 },
+    ]);
+  });
+
+  test("aborts the call that a client cancels, and no other", async () => {
+    const begun = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
+    const hang = tool("hang", ({ signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve());
+      begun.resolve();
+      return Promise.withResolvers<never>().promise;
+    });
+    await using s = await served({ tools: [hang, add] });
+    await using client = await connected(s.url);
+    const controller = new AbortController();
+    const call = client.callTool({ name: "hang" }, { signal: controller.signal });
+    await begun.promise;
+    controller.abort("enough");
+    await expect(call).rejects.toThrow("enough");
+    await aborted.promise;
+    expect(await client.callTool({ name: "add", arguments: { a: 1, b: 1 } })).toMatchObject({
+      structuredContent: { sum: 2 },
+    });
+  });
+
+  test("tells what a tool throws, and what a hook aborts, as an error result", async () => {
+    const broken = tool("broken", () => {
+      throw new Error("out of paper");
+    });
+    const abort: PipelineHook = {
+      stages: ["beforeTool"],
+      onStage: (stage, context) =>
+        stage.kind === "beforeTool" && stage.call.name === "add" ? context.abort("not today") : undefined,
+    };
+    await using s = await served({ tools: [broken, add], hooks: [abort] });
+    await using client = await connected(s.url);
+    const thrown = await client.callTool({ name: "broken" });
+    expect([thrown.isError, JSON.stringify(thrown.content)]).toEqual([true, expect.stringContaining("out of paper")]);
+    expect(await client.callTool({ name: "add", arguments: { a: 1, b: 1 } })).toMatchObject({ isError: true });
+    expect(s.errors).toHaveLength(1);
+  });
+
+  test("tells of tools that come and go", async () => {
+    await using s = await served();
+    const changed = Promise.withResolvers<void>();
+    const client = new Client(
+      { name: "test", version: "1" },
+      { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => changed.resolve() } } },
+    );
+    await client.connect(new StreamableHTTPClientTransport(new URL(s.url)));
+    await client.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+    s.registry.register(tool("late", () => "late"));
+    while ((await client.listTools()).tools.length < 2) s.server.toolsChanged();
+    s.server.toolsChanged();
+    await changed.promise;
+    await client.close();
+  });
+
+  test("offers commands as prompts, with typed arguments", async () => {
+    await using s = await served();
+    await using client = await connected(s.url);
+    const { prompts } = await client.listPrompts();
+    expect(prompts).toEqual([
+      {
+        name: "say",
+        title: "Say",
+        description: "Says it.",
+        arguments: [
+          { name: "text", description: "What (string)", required: true },
+          { name: "times", description: "Times (int)", required: false },
+          { name: "tone", description: "Tone (loud | soft)", required: false },
+        ],
+      },
+    ]);
+    const said = await client.getPrompt({ name: "say", arguments: { text: "hi", times: "3" } });
+    expect(said.messages).toEqual([{ role: "assistant", content: { type: "text", text: "hi x3" } }]);
+    const get = (args: Record<string, string>) => client.getPrompt({ name: "say", arguments: args });
+    await expect(get({ text: "no" })).rejects.toThrow("it will not say that");
+    await expect(get({ text: "hi", times: "many" })).rejects.toThrow(/times/);
+    await expect(get({ text: "hi", tone: "shrill" })).rejects.toThrow(/tone/);
+    await expect(get({ text: "hi", volume: "1" })).rejects.toThrow("say has no argument volume");
+    await expect(client.getPrompt({ name: "shout" })).rejects.toThrow("there is no prompt shout");
+  });
+
+  test("offers no more than it is told to", async () => {
+    await using s = await served({
+      tools: [add, tool("secret", () => "")],
+      options: { tools: ({ name }) => name === "add", commands: () => false },
+    });
+    await using client = await connected(s.url);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["add"]);
+    await expect(client.callTool({ name: "secret" })).rejects.toThrow("there is no tool secret");
+    expect((await client.listPrompts()).prompts).toEqual([]);
+  });
+
+  test("ends its connections and the calls that run, and answers no more", async () => {
+    const begun = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
+    const hang = tool("hang", ({ signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve());
+      begun.resolve();
+      return Promise.withResolvers<never>().promise;
+    });
+    await using s = await served({ tools: [hang] });
+    await using client = await connected(s.url);
+    const call = client.callTool({ name: "hang" }).catch(() => "failed");
+    await begun.promise;
+    await s.server.close();
+    await s.server.close();
+    await aborted.promise;
+    await client.close();
+    await call;
+    expect((await fetch(s.url, { method: "POST" })).status).toBe(503);
+  });
+
+  test("refuses options it does not know", async () => {
+    const agent = await Agent.create({ model: new ScriptedModel(), sessions: [new MemorySessionStore()] });
+    expect(() => mcpServer(agent, { maxCall: 1 } as never)).toThrow(CompositionError);
+    expect(() => mcpServer(agent, { maxCalls: 0 })).toThrow("maxCalls is no number above 0");
+    await agent.shutdown();
+  });
+});
+
+describe("over HTTP, an agent", () => {
+  const initialize = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+  });
+  const post = (server: AgentMcpServer, headers: Record<string, string>, body = initialize) =>
+    server.fetch(
+      new Request("http://127.0.0.1/mcp", {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      }),
+    );
+
+  test("is served to hosts and pages of this machine alone, unless others are named", async () => {
+    await using s = await served();
+    expect((await post(s.server, { host: "evil.example" })).status).toBe(403);
+    expect((await post(s.server, { origin: "https://evil.example" })).status).toBe(403);
+    expect((await post(s.server, { origin: "http://localhost:8080" })).status).toBe(200);
+    await using open = await served({ options: { allowedHosts: ["mcp.example"] } });
+    expect((await post(open.server, { host: "mcp.example" })).status).toBe(200);
+  });
+
+  test("is served to whom it is meant for, and a session to who began it", async () => {
+    const authorize = ({ headers }: Request) => headers.get("authorization")?.replace("Bearer ", "");
+    await using s = await served({ options: { authorize } });
+    expect((await post(s.server, {})).status).toBe(401);
+    const begun = await post(s.server, { authorization: "Bearer ann" });
+    const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
+    expect((await post(s.server, { authorization: "Bearer bob", ...session }, ping)).status).toBe(404);
+    expect((await post(s.server, { authorization: "Bearer ann", ...session }, ping)).status).toBe(200);
+  });
+
+  test("keeps a limited number of sessions", async () => {
+    await using s = await served({ options: { maxSessions: 2 } });
+    const ids = [];
+    for (let nth = 0; nth < 3; nth++) ids.push((await post(s.server, {})).headers.get("mcp-session-id") ?? "");
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
+    const statuses = [];
+    for (const id of ids) statuses.push((await post(s.server, { "mcp-session-id": id }, ping)).status);
+    expect(statuses).toEqual([404, 200, 200]);
+  });
+
+  test("refuses what is no message", async () => {
+    await using s = await served();
+    expect((await post(s.server, {}, "{")).status).toBe(400);
+    expect((await post(s.server, { "mcp-session-id": "made-up" })).status).toBe(404);
+  });
+});
+
+describe("from an agent to an agent", () => {
+  test("over HTTP: tools, structured results, progress, abort and errors arrive", async () => {
+    const steps = tool("steps", ({ progress }) => {
+      progress({ progress: 1, total: 2 });
+      return { content: [{ type: "image", source: { base64: "AAAA" }, mimeType: "image/png" }], isError: false };
+    });
+    await using s = await served({ tools: [add, steps] });
+    await using far = await started({ servers: { far: { url: s.url } } });
+    expect(await far.names()).toEqual(["far__add", "far__steps"]);
+    expect(await far.call("far__add", { a: 1, b: 2 })).toMatchObject({ structured: { sum: 3 }, isError: false });
+    expect(far.mcp.validate("far__add", { a: 1 })).toMatchObject({ ok: false });
+    const seen: Json[] = [];
+    const picture = await far.call("far__steps", {}, { progress: (partial) => void seen.push(partial) });
+    expect(picture.content).toEqual([{ type: "image", source: { base64: "AAAA" }, mimeType: "image/png" }]);
+    expect(seen).toEqual([{ progress: 1, total: 2 }]);
+  });
+
+  test("over stdio: in a process of its own, which ends with its client", async () => {
+    using programs = childPrograms();
+    const program = await programs.bundle("test/support/mcp-host-program.ts");
+    await using far = await started({ servers: { far: { command: process.execPath, args: [program] } } });
+    expect(textOf(await far.call("far__add", { a: 20, b: 22 }))).toBe("42");
+    await far.mcp.onShutdown();
+    expect(far.events.filter(({ type }) => type !== "connected")).toEqual([]);
+  });
+
+  test("over streams: the end of the input ends the connection", async () => {
+    await using s = await served();
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const serving = s.server.serveStdio({ input, output });
+    input.end();
+    await serving;
+  });
+});
