@@ -18,10 +18,10 @@ export const filesystem = (...folders: readonly string[]) => ({
 });
 
 /** The real `server-everything` over streamable HTTP, until the end of the block. */
-export type EverythingOverHttp = AsyncDisposable & { readonly url: string };
+export type EverythingOverHttp = AsyncDisposable & { readonly url: string; readonly port: number };
 
-export async function everythingOverHttp(): Promise<EverythingOverHttp> {
-  const port = await freePort();
+export async function everythingOverHttp(at?: number): Promise<EverythingOverHttp> {
+  const port = at ?? (await freePort());
   const child = spawn(process.execPath, [everything.args[0] as string, "streamableHttp"], {
     env: { ...process.env, PORT: String(port) },
     stdio: ["ignore", "pipe", "pipe"],
@@ -29,6 +29,7 @@ export async function everythingOverHttp(): Promise<EverythingOverHttp> {
   await listening(child);
   return {
     url: `http://127.0.0.1:${port}/mcp`,
+    port,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return;
       child.kill("SIGKILL");

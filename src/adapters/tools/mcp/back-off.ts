@@ -29,6 +29,11 @@ export class BackOff {
     this.#upSince = this.#runtime.elapsed();
   }
 
+  /** It has done what it is for: the next failure is a first one. */
+  proved(): void {
+    this.#attempts = 0;
+  }
+
   /** Runs `retry` after the wait, which it returns. */
   schedule(retry: () => void): number {
     this.stop();

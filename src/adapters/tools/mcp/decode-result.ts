@@ -1,5 +1,6 @@
 import { adopt } from "../../../domain/adopt.js";
 import type { Content } from "../../../domain/content.js";
+import { thrownLabel } from "../../../domain/describe-thrown.js";
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
@@ -24,7 +25,11 @@ export function decodeResult(raw: unknown): ToolResult {
     ...(structuredContent === undefined ? undefined : { structured: structuredContent }),
     ...(meta === undefined ? undefined : { details: { _meta: meta } }),
   };
-  return adopt(result, "result");
+  try {
+    return adopt(result, "result");
+  } catch (cause) {
+    throw new NoResult(thrownLabel(cause), { cause });
+  }
 }
 
 function decodeBlock(block: Json): Content {

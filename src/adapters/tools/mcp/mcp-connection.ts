@@ -88,13 +88,13 @@ export class McpConnection {
     };
     try {
       const session = await orAborted(this.#ready(), clock.signal);
-      try {
-        return decodeResult(await session.call(name, args, call));
-      } catch (error) {
+      const answer = await session.call(name, args, call).catch(async (error: unknown) => {
         if (!isSessionGone(error) || clock.givenUp !== undefined) throw error;
         const renewed = await orAborted(this.#renewed(session), clock.signal);
-        return decodeResult(await renewed.call(name, args, call));
-      }
+        return renewed.call(name, args, call);
+      });
+      this.#backOff.proved();
+      return decodeResult(answer);
     } catch (error) {
       throw callError(error, safeLabel(this.server), clock, this.#secrets);
     } finally {
@@ -111,6 +111,7 @@ export class McpConnection {
     this.#session = undefined;
     const ends = [session?.close(), this.#connecting, ...this.#leftovers].map(async (end) => end);
     const failed = (await Promise.allSettled(ends)).filter((end) => end.status === "rejected");
+    await Promise.all(this.#leftovers);
     if (failed.length > 0) throw failed[0]?.reason;
   }
 

@@ -23,9 +23,11 @@ export function reasonOf(error: unknown, secrets: Secrets): string {
   return safeLine(secrets.hide(`${describeThrown(error)}${cause}`), MAX_REASON);
 }
 
-/** True where the server has forgotten the session, so that nothing was executed. */
+/** True where the server has forgotten the session, so that nothing was executed. The protocol says 404; many servers say 400, in words. */
 export function isSessionGone(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.status === 404;
+  if (!(error instanceof SdkHttpError)) return false;
+  const { status, text } = error.data;
+  return status === 404 || (status === 400 && typeof text === "string" && /session/i.test(text.slice(0, 2_000)));
 }
 
 /** Why a call has no result, as the port tells it; `server` is a label already. */

@@ -30,7 +30,7 @@ export function transportOf(server: McpServer, settings: McpSettings, secrets: S
   const { authToken } = server;
   const ask = async (): Promise<string> => {
     const token = typeof authToken === "function" ? await authToken() : (authToken ?? "");
-    secrets.add(token);
+    secrets.addToken(token);
     return token;
   };
   return new HttpTransport({

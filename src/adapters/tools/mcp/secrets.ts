@@ -1,29 +1,38 @@
 /** Shorter ones are too common in other words to be told from them. */
 const SHORTEST = 6;
+/** Of tokens that change with every request, those a server may still quote. */
+const MAX_TOKENS = 64;
 
 /** Text without the values of an environment, of headers and of tokens, wherever they came from. */
 export class Secrets {
-  readonly #values: Set<string>;
+  readonly #values = new Set<string>();
+  readonly #tokens = new Set<string>();
 
   constructor(values: Iterable<string>) {
-    this.#values = new Set();
-    for (const value of values) this.add(value);
+    for (const value of values) for (const form of formsOf(value)) this.#values.add(form);
   }
 
-  /** Takes a value with and without a scheme such as `Bearer` in front. */
-  add(value: string): void {
-    for (const form of [value, value.replace(/^\S+ /, "")]) {
-      for (const secret of [form, encodeURIComponent(form.toWellFormed()), JSON.stringify(form).slice(1, -1)]) {
-        if (secret.length >= SHORTEST) this.#values.add(secret);
-      }
-    }
+  /** Takes a token that came later; of very many the latest count. */
+  addToken(token: string): void {
+    this.#tokens.delete(token);
+    this.#tokens.add(token);
+    const [oldest] = this.#tokens;
+    if (this.#tokens.size > MAX_TOKENS && oldest !== undefined) this.#tokens.delete(oldest);
   }
 
   hide(text: string): string {
     let hidden = text;
-    for (const secret of [...this.#values].sort((a, b) => b.length - a.length)) {
+    const secrets = [...this.#values, ...[...this.#tokens].flatMap(formsOf)];
+    for (const secret of secrets.sort((a, b) => b.length - a.length)) {
       hidden = hidden.replaceAll(secret, "[secret]");
     }
     return hidden;
   }
+}
+
+/** A value with and without a scheme such as `Bearer` in front, as it is and as it stands in an address or in JSON. */
+function formsOf(value: string): readonly string[] {
+  return [value, value.replace(/^\S+ /, "")]
+    .flatMap((form) => [form, encodeURIComponent(form.toWellFormed()), JSON.stringify(form).slice(1, -1)])
+    .filter((form) => form.length >= SHORTEST);
 }

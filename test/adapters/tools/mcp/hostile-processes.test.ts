@@ -171,6 +171,15 @@ describe("a server that is lost", () => {
   });
 });
 
+test("a server that dies again and again, and works in between, is never given up", async () => {
+  await using s = await started({ servers: { s: hostile({ tools: named("die", "f") }) } });
+  for (let round = 0; round < 3; round++) {
+    expect(await s.text("s__f")).toBe("called f");
+    expect(await s.text("s__die")).toMatch(/went away during the call/);
+  }
+  expect(s.events.flatMap((event) => (event.type === "lost" ? [event.retryInMs] : []))).toEqual([500, 500, 500]);
+});
+
 describe("the environment of a process", () => {
   test("holds what is named and the safe few, and no secret of it reaches an error or event", async () => {
     process.env["ENNEAD_TEST_PRIVATE"] = "parent-only";

@@ -118,6 +118,10 @@ describe("a result", () => {
     ["a text", "text"],
     ["nothing of a result", { other: 1 }],
     ["content that is no list", { content: "text" }],
+    [
+      "nested without end",
+      { content: [], structuredContent: JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`) as unknown },
+    ],
   ])("that is %s fails its call", async (_title, result) => {
     await expect(answer(result)).rejects.toMatchObject({ name: "ToolError" });
   });

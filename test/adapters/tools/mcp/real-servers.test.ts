@@ -80,6 +80,16 @@ describe.each(["stdio", "streamable HTTP"] as const)("the real everything server
   });
 });
 
+test("a real server that was started anew serves the next call", async () => {
+  const first = await everythingOverHttp();
+  await using s = await started({ servers: { all: { url: first.url } } });
+  expect(await s.text("all__echo", { message: "1" })).toBe("Echo: 1");
+  await first[Symbol.asyncDispose]();
+  expect(await s.text("all__echo", { message: "2" })).toMatch(/could not be asked/);
+  await using _ = await everythingOverHttp(first.port);
+  expect(await s.text("all__echo", { message: "3" })).toBe("Echo: 3");
+});
+
 describe("keeps the claims of tool providers, over streamable HTTP", () => {
   runClaims({
     test,
