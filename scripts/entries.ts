@@ -20,6 +20,7 @@ export const entries: readonly Entry[] = [
   entry("container", "src/agent/container.ts"),
   entry("testkit", "src/testkit/index.ts"),
   entry("testkit/arbitraries", "src/testkit/arbitraries/index.ts"),
+  entry("testkit/vitest", "src/testkit/vitest.ts"),
   entry("tools", "src/adapters/tools/index.ts"),
   adapter("models/openai-chat"),
   adapter("models/openai-responses"),
@@ -106,4 +107,5 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
     "src/adapters/tools/mcp/mcp-transports.ts",
     "src/adapters/tools/mcp/stdio-transport.ts",
   ],
+  vitest: ["src/testkit/vitest.ts"],
 };

@@ -98,11 +98,14 @@ export { sampleStages, unknownStage } from "./sample-stages.js";
 export { testStageContext } from "./stage-context.js";
 export { testAgent, type TestAgent, type TestAgentOptions } from "./test-agent.js";
 export { testToolContext } from "./tool-context.js";
+export { traceDifference } from "./trace-difference.js";
 export {
   assertEventsContain,
   assertEventsEqual,
+  assertTrace,
   eventTraceMismatch,
   type EventSource,
   type ExpectedEvent,
   traceOf,
+  type TraceOptions,
 } from "./traces.js";

@@ -1,6 +1,7 @@
 import type { TurnEvent, TurnEventOf, TurnEventType } from "../domain/event.js";
 import { describeEvent } from "./event-line.js";
 import { eventDifference } from "./event-difference.js";
+import { traceDifference } from "./trace-difference.js";
 
 type PartialOf<T> = T extends readonly (infer Item)[]
   ? readonly PartialOf<Item>[]
@@ -16,9 +17,33 @@ export type ExpectedEvent =
 /** Events, or a fake that recorded them. */
 export type EventSource = readonly TurnEvent[] | { readonly events: readonly TurnEvent[] };
 
+/** What of a trace is looked at. */
+export type TraceOptions = {
+  /** Types of events that are left out, such as chunks. */
+  readonly without?: readonly TurnEventType[] | undefined;
+};
+
 /** One line an event, without ids of the turn, times and numbers: type, then what matters of it. Calls are named by id. */
-export function traceOf(source: EventSource): readonly string[] {
-  return eventsOf(source).map(describeEvent);
+export function traceOf(source: EventSource, { without = [] }: TraceOptions = {}): readonly string[] {
+  return eventsOf(source)
+    .filter(({ type }) => !without.includes(type))
+    .map(describeEvent);
+}
+
+/** The lines of a golden trace that is typed in as one text: blank lines and indentation do not count. */
+export function traceLines(expected: string | readonly string[]): readonly string[] {
+  const lines = typeof expected === "string" ? expected.split("\n") : expected;
+  return lines.map((line) => line.trim()).filter((line) => line !== "");
+}
+
+/** Throws unless `traceOf` gives exactly these lines; the error shows both, aligned. There is no way to have the golden trace rewritten. */
+export function assertTrace(
+  expected: string | readonly string[],
+  actual: EventSource,
+  options: TraceOptions = {},
+): void {
+  const difference = traceDifference(traceLines(expected), traceLines(traceOf(actual, options)));
+  if (difference !== undefined) throw new Error(difference);
 }
 
 /**
