@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { InProcessScope } from "../../src/agent/in-process-scope.js";
-import type { Runtime } from "../../src/ports/runtime.js";
-import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../../src/ports/step-scope.js";
+import type { JsonObject } from "../../src/domain/json.js";
 import {
+  Journal,
+  JournalScope,
   RecordingSessionStore,
   stopResponse,
   testAgent,
@@ -14,43 +14,6 @@ import { sent } from "../support/conversations.js";
 import { approve, askingFor, ran } from "../support/resuming.js";
 import { expectLawful, rejectionOf } from "../support/turns.js";
 
-/** Answers what it has a record of, and records the rest; waves settle in input order. */
-class Journal implements StepScope {
-  readonly #records: Map<string, Outcome<unknown>>;
-  readonly #inner: InProcessScope;
-
-  constructor(records: Map<string, Outcome<unknown>>, runtime: Runtime) {
-    this.#records = records;
-    this.#inner = new InProcessScope({ signal: new AbortController().signal, runtime });
-  }
-
-  async step<T>(name: string, run: (c: StepContext) => Promise<T>, options?: StepOptions): Promise<Outcome<T>> {
-    const known = this.#records.get(name);
-    if (known !== undefined) return structuredClone(known) as Outcome<T>;
-    const outcome = await this.#inner.step(name, run, options);
-    this.#records.set(name, outcome);
-    return outcome;
-  }
-
-  async all<T>(
-    steps: readonly NamedStep<T>[],
-    onSettled: (index: number, outcome: Outcome<T>) => Promise<Settling>,
-  ): Promise<void> {
-    for (const [index, step] of steps.entries()) {
-      const { done } = await onSettled(index, await this.step(step.name, step.run, step));
-      await done;
-    }
-  }
-
-  abort(): void {
-    this.#inner.abort();
-  }
-
-  bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>> {
-    return this.#inner.bounded(run, ms, options);
-  }
-}
-
 const used = { usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 } };
 
 test("a decided turn whose worker died is replayed as it began: its decision counts, and nothing is counted twice (L7, U5)", async () => {
@@ -60,11 +23,11 @@ test("a decided turn whose worker died is replayed as it began: its decision cou
   const calls = { ...toolCallResponse("f", "c1"), ...used };
   await using a = await testAgent({ script: [calls], tools: { f: toolOutcome.ok() }, ...shared });
   await a.agent.runTurn("go", "s");
-  const records = new Map<string, Outcome<unknown>>();
+  const journal = new Journal();
   const options = { decisions: [approve("c1")], turnId: "durable", startedAt: runtime.now() };
   const held = { f: toolOutcome.hangs() };
   await using b = await testAgent({ script: [], tools: held, ...shared });
-  const died = b.agent.startResume("s", { ...options, stepScope: new Journal(records, runtime) });
+  const died = b.agent.startResume("s", { ...options, stepScope: new JournalScope({ journal, runtime }) });
   await runtime.advance(0);
   expect(ran(b)).toEqual(["c1"]);
   await using c = await testAgent({
@@ -72,7 +35,8 @@ test("a decided turn whose worker died is replayed as it began: its decision cou
     tools: { f: toolOutcome.ok("fine") },
     ...shared,
   });
-  const turn = await c.agent.resumeTurn("s", { ...options, stepScope: new Journal(records, runtime) });
+  const left = Journal.fromJson(journal.toJSON());
+  const turn = await c.agent.resumeTurn("s", { ...options, stepScope: new JournalScope({ journal: left, runtime }) });
   expect(turn).toMatchObject({ status: "completed", text: "done", deferred: [] });
   expect(sent(c)).toEqual(["user go", "calls c1", "c1 = fine"]);
   const { session, turn: own } = (await c.agent.usage("s")) ?? {};
@@ -94,14 +58,25 @@ test("a turn that rejected what was pending is replayed as it began, and counts 
   const calls = { ...toolCallResponse("f", "c1"), ...used };
   await using a = await testAgent({ script: [calls, { ...stopResponse("said"), ...used }], ...shared });
   await a.agent.runTurn("go", "s");
-  const records = new Map<string, Outcome<unknown>>();
+  const journal = new Journal();
   const options = { turnId: "durable", startedAt: runtime.now() };
   // The worker dies before its last write, behind those of the input and of the reply.
   store.failSave("s", { nth: 3 });
-  await rejectionOf(a.agent.runTurn("never mind", "s", { ...options, stepScope: new Journal(records, runtime) }));
-  records.delete([...records.keys()].findLast((name) => name.startsWith("append")) ?? "");
+  await rejectionOf(
+    a.agent.runTurn("never mind", "s", { ...options, stepScope: new JournalScope({ journal, runtime }) }),
+  );
+  const steps = journal.toJSON() as readonly JsonObject[];
+  const recorded = Journal.fromJson(
+    steps.slice(
+      0,
+      steps.findLastIndex(({ name }) => String(name).startsWith("append")),
+    ),
+  );
   await using c = await testAgent({ script: [], ...shared });
-  const turn = await c.agent.runTurn("never mind", "s", { ...options, stepScope: new Journal(records, runtime) });
+  const turn = await c.agent.runTurn("never mind", "s", {
+    ...options,
+    stepScope: new JournalScope({ journal: recorded, runtime }),
+  });
   expect(turn).toMatchObject({ status: "completed", text: "said" });
   expect(turn.messages).toMatchObject([{ outcome: "not-started" }, { role: "user" }, { role: "assistant" }]);
   expect((await c.agent.usage("s"))?.session).toEqual({ inputTokens: 20, outputTokens: 2, totalTokens: 22 });
