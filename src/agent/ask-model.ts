@@ -11,17 +11,18 @@ import type { TurnRun } from "./turn-run.js";
 /** One round up to the stored reply: context, request, model call with its retries. */
 export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
   const context = await roundContext(run);
-  if ("ended" in context) return withEnded(turn, context.ended);
+  let counted = withCompressorCalls(run, turn);
+  if ("ended" in context) return withEnded(counted, context.ended);
   const call = new ModelCall(run);
   const retries = new RoundRetries(run);
   let sent: RoundContext = context;
-  let counted = turn;
   let error: ModelError | undefined;
   for (let attempt = 1; ; attempt++) {
     const result = await tryOnce(run, call, sent, attempt);
     if (result.sent !== undefined) counted = withModelCall(counted, result.sent.usage);
     if (result.type === "failed") {
       const next = await retries.next(result, attempt, sent);
+      counted = withCompressorCalls(run, counted);
       if (next === undefined) return broken(run, call, counted, result.error);
       error = result.error;
       sent = next;
@@ -34,6 +35,11 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
     if (run.callbacks.waiting) await run.callbacks.settle("request");
     return taken;
   }
+}
+
+/** Counts the model calls that compressors made meanwhile. */
+function withCompressorCalls(run: TurnRun, turn: Turn): Turn {
+  return run.uncounted.splice(0).reduce(withModelCall, turn);
 }
 
 type Result = Exclude<Attempt, { type: "failed" | "exceeded" }>;

@@ -1,6 +1,10 @@
 import { AgentError, Defect, SessionError } from "../domain/errors.js";
+import type { JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
+import { SESSION_KEYS } from "../domain/session.js";
 import { isReply } from "../domain/transcript.js";
+import { addUsage, type Usage } from "../domain/usage.js";
+import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { CompactOptions, CompactResult } from "../ports/agent-api.js";
 import { asAgentError } from "./as-agent-error.js";
 import { compressContext } from "./compression.js";
@@ -8,6 +12,7 @@ import { InProcessScope } from "./in-process-scope.js";
 import { busOf } from "./launch.js";
 import { pendingCalls } from "../domain/deferred-calls.js";
 import type { SessionHost } from "./session-host.js";
+import type { WriteChange } from "./session-writer.js";
 import { budgetOf } from "./turn-budget.js";
 import { limitTime } from "./turn-clock.js";
 import { followSignal, TurnControl } from "./turn-control.js";
@@ -76,6 +81,7 @@ async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactRes
     const text = `calls of session ${safeLabel(sessionId)} wait for a decision`;
     throw new AgentError("session", text, { cause: new SessionError("conflict", text) });
   }
+  run.continueFrom(metadata);
   run.assistantMessage = conversation.lastWhere(isReply);
   run.writer = sessions.writer(conversation);
   const before = conversation.view().length;
@@ -83,8 +89,17 @@ async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactRes
   const view = await compressContext(run, undefined, "requested");
   checkTime(run);
   const changed = conversation.compaction !== record || run.sessionId !== sessionId;
-  if (changed) await run.writer.close();
+  if (changed) await run.writer.close(usedBy(run, metadata));
   return { sessionId: run.sessionId, changed, before, after: changed ? view.length : before };
+}
+
+/** What the models of compressors used, as the session's; its last turn stays what it was. */
+function usedBy(run: TurnRun, metadata: JsonObject): WriteChange {
+  if (run.uncounted.length === 0) return {};
+  const before = decodeUsageRecord(metadata[SESSION_KEYS.usage]);
+  const turn = before?.turn ?? { turnId: run.turnId, usage: {}, modelCalls: 0, toolCalls: 0 };
+  const session = run.uncounted.reduce<Usage>(addUsage, before?.session ?? {});
+  return { metadata: { [SESSION_KEYS.usage]: { ...before, session, turn } } };
 }
 
 /** What compression needs of a turn: one write at its end, and a busy session refused. */

@@ -1,4 +1,5 @@
 import type { Budget, BudgetLimits, PricedModel } from "../ports/budget.js";
+import type { ModelError, ModelErrorKind } from "../domain/errors.js";
 import type { Usage } from "../domain/usage.js";
 
 /** What a model call may come to at most. */
@@ -47,4 +48,19 @@ export function isBudget(value: unknown): value is Budget & { readonly [DRAW]: D
 export function drawOn(budget: Budget): Draw {
   if (isBudget(budget)) return budget[DRAW];
   throw new TypeError("a budget is made by createBudget");
+}
+
+/** The provider did not take the request: nothing of it was used. */
+const REFUSED: ReadonlySet<ModelErrorKind> = new Set([
+  "auth",
+  "context-overflow",
+  "invalid-request",
+  "overloaded",
+  "rate-limit",
+  "request-build",
+]);
+
+/** True for the error of a request that a provider refused before it worked on it. */
+export function isFree({ kind, usage }: ModelError): boolean {
+  return usage === undefined && REFUSED.has(kind);
 }

@@ -1,9 +1,10 @@
-import { type ErrorOptions, ModelError, type ModelErrorKind } from "../domain/errors.js";
+import { type ErrorOptions, ModelError } from "../domain/errors.js";
 import type { ModelResponse, ToolChoice } from "../domain/model.js";
 import type { ModelPhase } from "../domain/stage.js";
 import { decodeUsage, mergeUsage, type Usage } from "../domain/usage.js";
 import type { Outcome } from "../ports/step-scope.js";
 import { CutOff } from "./cut-off.js";
+import { isFree } from "./draw.js";
 import type { ModelCall } from "./model-call.js";
 import { type Ended, type PreparedRequest, prepareRequest, type RoundContext } from "./model-request.js";
 import { withDefs } from "./tool-table.js";
@@ -57,6 +58,7 @@ export async function tryOnce(run: TurnRun, call: ModelCall, context: RoundConte
   run.shown = tools === run.table.defs ? run.table : withDefs(run.table, tools);
   const made = madeAttempt(run, call, await call.send(prepared, attempt), prepared);
   const sent = { usage: usageOf(made, call) };
+  if (made.type === "replied" && run.wiring.compressors.length > 0) run.size.learn(prepared, sent.usage);
   const { provider, model = options.model } = made.type === "replied" ? made.response : {};
   charge.settle(wasRefused(made) ? "free" : (sent.usage ?? "unknown"), { provider, model });
   return { ...made, sent };
@@ -86,20 +88,8 @@ function usageOf(made: Made, call: ModelCall): Usage | undefined {
   return mergeUsage(streamed, decodeUsage(told));
 }
 
-/** The provider did not take the request: nothing of it was used. */
-const REFUSED: ReadonlySet<ModelErrorKind> = new Set([
-  "auth",
-  "context-overflow",
-  "invalid-request",
-  "overloaded",
-  "rate-limit",
-  "request-build",
-]);
-
 function wasRefused(made: Made): boolean {
-  return (
-    made.type === "failed" && made.phase === "send" && made.error.usage === undefined && REFUSED.has(made.error.kind)
-  );
+  return made.type === "failed" && made.phase === "send" && isFree(made.error);
 }
 
 /** A port's own error as it is; anything else that escaped it, with the original as cause. */

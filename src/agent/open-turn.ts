@@ -3,7 +3,6 @@ import { AgentError } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
-import { decodeUsageRecord } from "../domain/usage-record.js";
 import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
 import { isConflict } from "./stores.js";
@@ -52,7 +51,7 @@ export async function takeSession(
       run.writer = sessions.writer(run.conversation);
     }
     if (run.signal.aborted) return false;
-    run.usageBefore = decodeUsageRecord(run.conversation.metadata[SESSION_KEYS.usage])?.session ?? {};
+    run.continueFrom(run.conversation.metadata);
     const { messages, change, claim = false } = plan();
     try {
       await run.writer.open(messages, change, { claim });

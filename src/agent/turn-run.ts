@@ -5,6 +5,7 @@ import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/mes
 import { type DeferredCall, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { Turn } from "../domain/turn.js";
 import { addUsage, type Usage } from "../domain/usage.js";
+import { decodeUsageRecord } from "../domain/usage-record.js";
 import type { StageKind, StageOf } from "../domain/stage.js";
 import { stampMessage } from "../domain/stamp-message.js";
 import type { ToolCall, ToolDef, ToolExchange } from "../domain/tool.js";
@@ -15,6 +16,7 @@ import type { Compressor } from "../ports/compressor.js";
 import type { MemoryAccess } from "../ports/memory.js";
 import type { StepScope } from "../ports/step-scope.js";
 import { type CallPath, stillRunning } from "./call-path.js";
+import { ContextSize } from "./context-size.js";
 import type { Conversation } from "./conversation.js";
 import type { EventBus } from "./observers.js";
 import { type OutputMeter, outputMeter } from "./output-meter.js";
@@ -64,6 +66,9 @@ export class TurnRun implements HookTurn {
   readonly output: OutputMeter | undefined;
   /** Tools that the provider refused (C3). */
   readonly leftOut = new Set<string>();
+  readonly size = new ContextSize();
+  /** What model calls of compressors used that the turn has not counted yet, one entry a call. */
+  readonly uncounted: (Usage | undefined)[] = [];
   readonly #added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
   readonly deferred: DeferredCall[] = [];
@@ -191,6 +196,13 @@ export class TurnRun implements HookTurn {
     }
   }
 
+  /** Begins where the session stands, as its metadata tells. */
+  continueFrom(metadata: JsonObject): void {
+    const record = decodeUsageRecord(metadata[SESSION_KEYS.usage]);
+    this.usageBefore = record?.session ?? {};
+    this.size.correction = record?.correction;
+  }
+
   /** What the session and this turn have used, what the turn continues included. */
   usageRecord(turn: Turn): UsageRecord {
     const { usage, modelCalls, toolCalls } = turn;
@@ -202,7 +214,9 @@ export class TurnRun implements HookTurn {
       toolCalls: continued.toolCalls + toolCalls,
     };
     const cost = budget.cost === undefined ? undefined : { cost: budget.cost };
-    return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost } };
+    const { correction } = this.size;
+    const size = correction === undefined ? undefined : { correction };
+    return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost }, ...size };
   }
 
   emit(source: string, label: string, data: JsonObject): void {

@@ -13,8 +13,9 @@ const TOOL_TOKENS = 8;
 /** How text is counted; `textTokens` unless somebody knows better. */
 export type CountText = (text: string) => number;
 
-/** Stored messages never change, and each is asked about before every model call. */
+/** What is stored or listed never changes, and is asked about before every model call. */
 const known = new WeakMap<AgentMessage, number>();
+const knownTools = new WeakMap<ToolDef, number>();
 
 /**
  * Tokens a message will take in a request, roughly: its text by the shape of its words, an image by its pixels, a file by its kind and
@@ -75,10 +76,18 @@ function partTokens(part: AssistantPart, count: CountText): number {
 /** Tokens of the tools a request offers: their names, descriptions and input schemas. */
 export function estimateTools(tools: readonly ToolDef[]): number {
   let tokens = 0;
-  for (const { name, description, inputSchema } of tools) {
-    tokens += TOOL_TOKENS + textTokens(name) + textTokens(description) + textTokens(JSON.stringify(inputSchema));
-  }
-  return Math.ceil(tokens);
+  for (const tool of tools) tokens += toolTokens(tool);
+  return tokens;
+}
+
+function toolTokens(tool: ToolDef): number {
+  const before = knownTools.get(tool);
+  if (before !== undefined) return before;
+  const { name, description, inputSchema } = tool;
+  const text = textTokens(name) + textTokens(description) + textTokens(JSON.stringify(inputSchema));
+  const tokens = TOOL_TOKENS + Math.ceil(text);
+  if (isAdopted(tool)) knownTools.set(tool, tokens);
+  return tokens;
 }
 
 /** Length of a text in UTF-8, a lone surrogate counted as three bytes. */

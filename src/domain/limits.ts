@@ -8,6 +8,8 @@ export type Limits = {
   /** Bytes of text of one tool result in UTF-8; more is cut at a code point with a note (U3). */
   readonly maxToolResultBytes: number;
   readonly hookTimeoutMs: number;
+  /** One answer of a compressor, which may ask a model (C1). */
+  readonly compressTimeoutMs: number;
   readonly listenerTimeoutMs: number;
   /** One call of a store, and one listing of a provider's tools outside a turn. */
   readonly storeTimeoutMs: number;
@@ -41,6 +43,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   maxModelAttempts: 3,
   maxToolResultBytes: 256 * 1024,
   hookTimeoutMs: 10_000,
+  compressTimeoutMs: 120_000,
   listenerTimeoutMs: 5_000,
   storeTimeoutMs: 30_000,
   turnLeaseMs: 60_000,

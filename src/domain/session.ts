@@ -86,6 +86,8 @@ export type UsageRecord = {
     readonly toolCalls: number;
     readonly cost?: number;
   };
+  /** What estimates of this session are multiplied by, once its provider reported what requests took. */
+  readonly correction?: number;
 };
 
 /** What `load` answers for an id nobody has written. */

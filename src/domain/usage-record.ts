@@ -1,3 +1,4 @@
+import { decodeCorrection } from "./calibration.js";
 import { isJsonObject } from "./json.js";
 import type { UsageRecord } from "./session.js";
 import { decodeUsage } from "./usage.js";
@@ -6,7 +7,12 @@ import { decodeUsage } from "./usage.js";
 export function decodeUsageRecord(value: unknown): UsageRecord | undefined {
   const session = isJsonObject(value) ? value["session"] : undefined;
   if (!isJsonObject(value) || !isJsonObject(session)) return undefined;
-  return { session: decodeUsage(session), turn: decodeTurn(value["turn"]) };
+  const correction = decodeCorrection(value["correction"]);
+  return {
+    session: decodeUsage(session),
+    turn: decodeTurn(value["turn"]),
+    ...(correction === undefined ? undefined : { correction }),
+  };
 }
 
 function decodeTurn(value: unknown): UsageRecord["turn"] {
