@@ -49,6 +49,11 @@ export const entries: readonly Entry[] = [
   adapter("memory/postgres"),
   adapter("memory/noop"),
   adapter("compressors/sliding-window"),
+  adapter("compressors/token-budget"),
+  adapter("compressors/tool-result-trim"),
+  adapter("compressors/summarize"),
+  adapter("compressors/chain"),
+  adapter("compressors/gpt-tokens"),
   adapter("compressors/noop"),
   adapter("observers/console"),
   adapter("observers/noop"),
@@ -91,6 +96,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript"].map(
     (name) => `src/testkit/arbitraries/${name}.ts`,
   ),
+  "gpt-tokenizer": ["src/adapters/compressors/gpt-tokens.ts"],
   ioredis: ["src/adapters/sessions/redis-connection.ts"],
   "@modelcontextprotocol/server": [
     "src/adapters/hosts/mcp-server.ts",

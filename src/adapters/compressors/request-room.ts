@@ -1,0 +1,51 @@
+import { CompositionError } from "../../domain/errors.js";
+import type { CompressContext } from "../../ports/compressor.js";
+
+/** How large a request may get before a compressor acts. */
+export type RoomOptions = {
+  /** Part of the model's window that a request may take, system prompt and tools included: above 0, at most 1. The rest is for the reply. */
+  readonly share?: number | undefined;
+  /** Tokens in place of a share, for where nobody knows the window. */
+  readonly maxTokens?: number | undefined;
+};
+
+/** Throws `CompositionError("invalid-config")` for a share that is no part of one, and a number of tokens that is none. */
+export function checkRoom(what: string, { share, maxTokens }: RoomOptions): void {
+  if (share !== undefined && !(typeof share === "number" && share > 0 && share <= 1)) {
+    throw new CompositionError("invalid-config", `${what}: share is no number above 0 and up to 1`);
+  }
+  checkCount(what, { maxTokens }, 1);
+}
+
+/** Throws `CompositionError("invalid-config")` for a field that is set and no whole number of at least `least`. */
+export function checkCount(what: string, counts: Readonly<Record<string, number | undefined>>, least: number): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (count === undefined || (Number.isSafeInteger(count) && count >= least)) continue;
+    throw new CompositionError("invalid-config", `${what}: ${name} is no whole number of at least ${least}`);
+  }
+}
+
+/** Tokens that the messages of a request may take; nothing where nobody knows a limit. */
+export function roomFor(
+  context: CompressContext,
+  { share, maxTokens }: RoomOptions,
+  defaultShare: number,
+): number | undefined {
+  const { modelContextWindow, overheadTokens = 0 } = context;
+  const size =
+    maxTokens ?? (modelContextWindow === undefined ? undefined : modelContextWindow * (share ?? defaultShare));
+  return size === undefined ? undefined : Math.max(0, size - overheadTokens);
+}
+
+/**
+ * The same for a conversation of `tokens` that a provider may just have refused: whatever estimates say, half of it at most is left
+ * then, also where nobody knows the window.
+ */
+export function roomNow(
+  context: CompressContext,
+  options: RoomOptions & { readonly defaultShare: number },
+  tokens: number,
+): number | undefined {
+  const room = roomFor(context, options, options.defaultShare);
+  return context.reason === "overflow" ? Math.min(room ?? tokens, Math.floor(tokens / 2)) : room;
+}
