@@ -40,9 +40,10 @@ export {
 export { describeThrown } from "./domain/describe-thrown.js";
 export { createEmitter, type Emitter } from "./domain/emitter.js";
 export * from "./domain/errors.js";
-export { estimateTokens } from "./domain/estimate.js";
+export { type CountText, estimateTokens } from "./domain/estimate.js";
 export type * from "./domain/event.js";
 export { isTerminal } from "./domain/event.js";
+export { type Exchange, exchangesOf } from "./domain/exchanges.js";
 export { expandTemplate } from "./domain/expand-template.js";
 export type { FinishReason } from "./domain/finish-reason.js";
 export type { Json, JsonObject } from "./domain/json.js";
@@ -51,7 +52,7 @@ export * from "./domain/memory.js";
 export * from "./domain/message.js";
 export type * from "./domain/model.js";
 export { type NextStep, nextStep, STOP_REASONS, type StepLimits } from "./domain/next-step.js";
-export { isPinned, pinned, PINNED_KEY } from "./domain/pins.js";
+export { isPinned, pinned, PINNED_KEY, pinnedMessages } from "./domain/pins.js";
 export { safeLabel } from "./domain/safe-label.js";
 export * from "./domain/session.js";
 export {

@@ -1,6 +1,10 @@
 import { describe } from "vitest";
 
 /** The example of a test file is itself run as one. */
+describe("examples/testing/compressor-claims.ts", async () => {
+  await import("../examples/testing/compressor-claims.js");
+});
+
 describe("examples/testing/conformance.ts", async () => {
   await import("../examples/testing/conformance.js");
 });
