@@ -3,7 +3,7 @@ import { estimateAll, estimateTools } from "../domain/estimate.js";
 import { textTokens } from "../domain/text-tokens.js";
 import type { ToolDef } from "../domain/tool.js";
 import type { Usage } from "../domain/usage.js";
-import type { PreparedRequest } from "./model-request.js";
+import type { ChatRequest } from "../ports/model.js";
 
 /** How large the requests of a turn are, as far as estimates tell; they learn from what the provider reports. */
 export class ContextSize {
@@ -23,7 +23,7 @@ export class ContextSize {
   }
 
   /** Learns from a request that was answered. */
-  learn({ messages, tools }: Pick<PreparedRequest, "messages" | "tools">, usage: Usage | undefined): void {
+  learn({ messages, tools }: Pick<ChatRequest, "messages" | "tools">, usage: Usage | undefined): void {
     if (usage === undefined) return;
     this.correction = correctionAfter(this.correction, estimateAll(messages) + estimateTools(tools), usage);
   }
