@@ -94,13 +94,16 @@ describe("the estimate of text", () => {
 
   test("costs time in proportion to the text: ten times the text takes far less than a hundred times as long", () => {
     const text = Object.values(texts).join("\n");
+    /** The best of five: others use the machine too. */
     const timeOf = (repeats: number): number => {
       const long = text.repeat(repeats);
-      const began = performance.now();
-      textTokens(long);
-      return performance.now() - began;
+      const times = Array.from({ length: 5 }, () => {
+        const began = performance.now();
+        textTokens(long);
+        return performance.now() - began;
+      });
+      return Math.min(...times);
     };
-    timeOf(4);
     const [short, long] = [Math.max(timeOf(10), 0.5), timeOf(100)];
     expect(long / short).toBeLessThan(50);
   });

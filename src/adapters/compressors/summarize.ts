@@ -87,7 +87,9 @@ export class SummarizeCompressor implements Compressor {
       if (room === undefined || estimatedTokens <= room) return { type: "none" };
       if (this.#tried.rests(sessionId, estimatedTokens)) return { type: "none" };
     }
-    const cut = summaryCut(messages, this.#keepExchanges, (room ?? estimatedTokens) / 2 / (context.correction ?? 1));
+    // What was refused as too large is larger than any estimate says.
+    const most = reason === "overflow" ? Math.min(room ?? estimatedTokens, estimatedTokens) : (room ?? estimatedTokens);
+    const cut = summaryCut(messages, this.#keepExchanges, most / 2 / (context.correction ?? 1));
     const old = cut.old.filter(({ messages: [first] }) => first !== undefined && summaryIn(first) === undefined);
     if (estimateAll(messagesOf(old)) < LEAST_TOKENS) return { type: "none" };
     try {

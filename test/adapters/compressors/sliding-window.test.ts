@@ -118,3 +118,9 @@ describe("NoopCompressor", () => {
     expect(new NoopCompressor().compress()).toEqual({ type: "none" });
   });
 });
+
+it("keeps half of what a provider refused as too large, whatever its limit", () => {
+  const messages = conversation("u1 a u2 a u3 a u4 a");
+  const action = new SlidingWindowCompressor({ maxMessages: 100 }).compress(messages, { reason: "overflow" });
+  expect(action).toEqual({ type: "view", messages: messages.slice(4) });
+});

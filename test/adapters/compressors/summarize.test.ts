@@ -308,6 +308,12 @@ describe("a summary is asked for", () => {
     expect(action).toMatchObject({ upTo: "a3" });
   });
 
+  test("of more than the estimate says after an overflow: no more is kept than half of that", async () => {
+    const { compressor } = summarizing([tagged("short")], { keepExchanges: 10 });
+    const context = { ...asked, reason: "overflow", modelContextWindow: 1_000_000, estimatedTokens: 950 } as const;
+    expect(await compressor.compress(messages, context)).toMatchObject({ type: "replace", upTo: "a1" });
+  });
+
   test("with the options of its own", async () => {
     const { model, compressor } = summarizing([tagged("short")], { options: { model: "small", maxOutputTokens: 99 } });
     await compressor.compress(messages, asked);
