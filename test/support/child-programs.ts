@@ -35,17 +35,20 @@ export type Child = AsyncDisposable & {
   readonly lines: readonly string[];
   /** Resolves when it has printed so many lines, or has ended. */
   printed(count: number): Promise<void>;
+  /** Resolves when it has printed such a line, or has ended. */
+  printedLine(line: RegExp): Promise<void>;
   /** Resolves when it has ended and everything it printed is in `lines`. */
   ended(): Promise<{ readonly code: number | null; readonly noise: string }>;
 };
 
-/** Starts a bundled program with one argument, as JSON. */
-export function startChild(program: string, argument: unknown): Child {
-  const child = spawn(process.execPath, [program, JSON.stringify(argument)], { stdio: ["pipe", "pipe", "pipe"] });
+/** Starts a bundled program with one argument, as JSON; `wrap` is a command that starts what follows it. */
+export function startChild(program: string, argument: unknown, wrap: readonly string[] = []): Child {
+  const [command = "", ...args] = [...wrap, process.execPath, program, JSON.stringify(argument)];
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
   const lines: string[] = [];
-  let waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  let waiting: { readonly is: () => boolean; readonly resolve: () => void }[] = [];
   const tell = (all: boolean): void => {
-    const ready = waiting.filter(({ count }) => all || lines.length >= count);
+    const ready = waiting.filter(({ is }) => all || is());
     waiting = waiting.filter((one) => !ready.includes(one));
     for (const { resolve: resolveOne } of ready) resolveOne();
   };
@@ -60,14 +63,16 @@ export function startChild(program: string, argument: unknown): Child {
   const read = once(reader, "close");
   const closed = once(child, "close").then(([code]) => code as number | null);
   void read.then(() => tell(true));
+  const whenIt = (is: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.push({ is, resolve });
+      tell(child.exitCode !== null || child.signalCode !== null);
+    });
   return {
     process: child,
     lines,
-    printed: (count) =>
-      new Promise((done) => {
-        waiting.push({ count, resolve: done });
-        tell(child.exitCode !== null || child.signalCode !== null);
-      }),
+    printed: (count) => whenIt(() => lines.length >= count),
+    printedLine: (line) => whenIt(() => lines.some((text) => line.test(text))),
     async ended() {
       await read;
       return { code: await closed, noise };

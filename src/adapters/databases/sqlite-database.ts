@@ -3,10 +3,10 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** What one kind of store keeps in a file: tables of its own, whose names begin with `ennead_`, beside those of others. */
 export type SqlitePart<Name extends string> = {
-  /** Its row in `ennead_schema`, which `schema` adds together with its tables. */
+  /** Its row in `ennead_schema`. */
   readonly part: string;
-  readonly version: number;
-  readonly schema: string;
+  /** Each brings the tables from one version to the next, in the transaction that raises the version. What was published is never changed. */
+  readonly migrations: readonly string[];
   /** Statements that are prepared once. */
   readonly sql: Readonly<Record<Name, string>>;
   /** What is thrown for a file that a newer version of the package wrote. */
@@ -22,9 +22,11 @@ export type SqliteOptions = { readonly busyTimeoutMs: number; readonly extension
 /** A row as `node:sqlite` gives it out. */
 export type SqliteRow = NonNullable<ReturnType<StatementSync["get"]>>;
 
-/** Begins the part of every schema: who creates a file may be any of them. */
+/** Whoever creates a file may be any of the parts. */
 const SCHEMA_TABLE =
   "CREATE TABLE IF NOT EXISTS ennead_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;";
+const RAISE = `INSERT INTO ennead_schema (part, version) VALUES (?, ?)
+  ON CONFLICT DO UPDATE SET version = excluded.version`;
 
 const BUSY = 5;
 const CORRUPT = 11;
@@ -47,7 +49,7 @@ export class SqliteDatabase<Name extends string> {
   readonly #database: DatabaseSync;
   readonly #part: SqlitePart<Name>;
 
-  /** Creates file and tables where missing, the file for its owner alone; throws what `node:sqlite` throws, and what the part has for a newer schema. */
+  /** Creates file and tables where missing, the file for its owner alone, and brings older tables up to date; throws what `node:sqlite` throws, and what the part has for a newer schema. */
   constructor(path: string, { busyTimeoutMs, extension }: SqliteOptions, part: SqlitePart<Name>) {
     this.#part = part;
     createPrivately(path);
@@ -103,17 +105,17 @@ export class SqliteDatabase<Name extends string> {
   }
 
   #prepareSchema(): void {
-    if (this.#version() === undefined) {
-      this.#transaction("BEGIN IMMEDIATE", () => {
-        if (this.#version() === undefined) this.#database.exec(`${SCHEMA_TABLE} ${this.#part.schema}`);
-      });
-    }
-    const version = this.#version();
-    if (version !== this.#part.version) {
-      const text = `the file has schema ${String(version)}, this version of the package reads ${this.#part.version}`;
-      throw this.#part.newer(text);
-    }
+    if (this.#version() < this.#part.migrations.length) this.#transaction("BEGIN IMMEDIATE", () => this.#migrate());
     this.#useWriteAheadLog();
+  }
+
+  /** Of several processes one does it, and the others find it done. */
+  #migrate(): void {
+    const { part, migrations } = this.#part;
+    const missing = migrations.slice(this.#version());
+    if (missing.length === 0) return;
+    for (const text of [SCHEMA_TABLE, ...missing]) this.#database.exec(text);
+    this.prepare(RAISE).run(part, migrations.length);
   }
 
   /** Readers and the writer then never wait for one another. The file remembers it. */
@@ -126,10 +128,16 @@ export class SqliteDatabase<Name extends string> {
     }
   }
 
-  #version(): unknown {
+  #version(): number {
+    const { part, migrations } = this.#part;
     const table = this.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ennead_schema'");
-    if (table.get() === undefined) return undefined;
-    return this.prepare("SELECT version FROM ennead_schema WHERE part = ?").get(this.#part.part)?.["version"];
+    if (table.get() === undefined) return 0;
+    const version = Number(
+      this.prepare("SELECT version FROM ennead_schema WHERE part = ?").get(part)?.["version"] ?? 0,
+    );
+    if (version <= migrations.length) return version;
+    const text = `the file has schema ${version}, this version of the package reads ${migrations.length}`;
+    throw this.#part.newer(text);
   }
 }
 

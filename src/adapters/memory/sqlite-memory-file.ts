@@ -16,8 +16,7 @@ const SCHEMA = `
   CREATE TABLE ennead_memory_totals (entries INTEGER NOT NULL, terms INTEGER NOT NULL) STRICT;
   CREATE TABLE ennead_memory_spaces (key INTEGER PRIMARY KEY, model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
   CREATE TABLE ennead_memory_vectors (entry INTEGER PRIMARY KEY, space INTEGER NOT NULL, vector BLOB NOT NULL) STRICT;
-  INSERT INTO ennead_memory_totals VALUES (0, 0);
-  INSERT INTO ennead_schema VALUES ('memory', 1);`;
+  INSERT INTO ennead_memory_totals VALUES (0, 0);`;
 
 const SQL = {
   keyOf: "SELECT key FROM ennead_memories WHERE id = ?",
@@ -71,8 +70,7 @@ export function openMemory(
   const newer = (text: string): Error => new MemoryError(kind, text);
   return new SqliteDatabase(path, options, {
     part: "memory",
-    version: 1,
-    schema: SCHEMA,
+    migrations: [SCHEMA],
     sql: { ...SQL, ...vectors },
     newer,
   });

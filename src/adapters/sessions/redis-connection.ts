@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SessionErrorKind } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
-import { SCRIPTS } from "./redis-scripts.js";
+import { SCRIPTS, type Scripts } from "./redis-scripts.js";
 import type { Described } from "../databases/store-calls.js";
 import { NoAnswer, within } from "../databases/within.js";
 
@@ -12,7 +12,7 @@ export interface RedisClient {
 }
 
 /** The name of a script of the store. */
-export type ScriptName = keyof typeof SCRIPTS;
+export type ScriptName = keyof Scripts;
 
 const HASHES = new Map<string, string>();
 
@@ -32,14 +32,20 @@ type OwnClient = RedisClient & { readonly status: string; quit(): Promise<unknow
 export class RedisConnection {
   readonly #url: string | undefined;
   readonly #timeoutMs: number;
+  readonly #scripts: Scripts;
   #client: Promise<RedisClient> | undefined;
   #own: OwnClient | undefined;
   /** Why the connection was last lost or not made; the error of a call does not say. */
   #lost = "";
 
   /** A client that is given is the caller's to close; one made of a URL is made by the first call. */
-  constructor(source: { readonly url: string } | { readonly client: RedisClient }, timeoutMs: number) {
+  constructor(
+    source: { readonly url: string } | { readonly client: RedisClient },
+    timeoutMs: number,
+    scripts: Scripts = SCRIPTS,
+  ) {
     this.#timeoutMs = timeoutMs;
+    this.#scripts = scripts;
     if ("client" in source) this.#client = Promise.resolve(source.client);
     this.#url = "url" in source ? source.url : undefined;
   }
@@ -48,7 +54,7 @@ export class RedisConnection {
   async run(name: ScriptName, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     this.#client ??= this.#open();
     const client = await this.#client;
-    const script = SCRIPTS[name];
+    const script = this.#scripts[name];
     const list = (): string[] => [...keys, ...args];
     try {
       return await this.#answer(client, client.evalsha(hashOf(script), keys.length, list()));

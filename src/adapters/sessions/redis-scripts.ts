@@ -1,5 +1,8 @@
-/** The version of what the scripts keep; a session of a later one is refused, not changed. */
-const FORMAT = "1";
+/**
+ * Each brings one session from a format to the next, as the body of a Lua function that sees the keys by name; run by the first script that meets the
+ * session, before anything else. What was published is never changed. A session of a later format is refused, not changed.
+ */
+const UPGRADES: readonly string[] = [];
 
 /** The keys every script is given, in this order. */
 export const KEY_NAMES = ["session", "messages", "metadata", "operations", "counts"] as const;
@@ -9,12 +12,19 @@ export const KEY_NAMES = ["session", "messages", "metadata", "operations", "coun
  * wrong type, and begins to write with one small command that is refused where memory or disk is full; the rest then goes through.
  * `stored` answers revision, retired and count, or what is to be answered instead.
  */
-const PRELUDE = `
+const preludeOf = (upgrades: readonly string[]): string => `
 local session, messages, metadata, operations, counts, index, writes = unpack(KEYS)
 local function text(number) return string.format('%.0f', number) end
+local format = ${upgrades.length + 1}
+local upgrades = {${upgrades.map((upgrade) => `function()\n${upgrade}\nend`).join(",\n")}}
 local function stored()
+  local own = redis.call('HGET', session, 'format')
+  if own and not (tonumber(own) and tonumber(own) <= format) then return nil, {'newer', own} end
+  for version = tonumber(own or format), format - 1 do
+    upgrades[version]()
+    redis.call('HSET', session, 'format', version + 1)
+  end
   local found = redis.call('HMGET', session, 'format', 'revision', 'retired', 'count')
-  if found[1] and found[1] ~= '${FORMAT}' then return nil, {'newer', found[1]} end
   local revision, retired, count = tonumber(found[2] or '0'), tonumber(found[3] or '0'), tonumber(found[4] or '0')
   if not (revision and retired and count) then return nil, {'damaged'} end
   return {revision = revision, retired = retired, count = count}
@@ -23,13 +33,13 @@ local function written(id)
   local number = redis.call('INCR', writes)
   redis.call('ZADD', index, number, id)
   local now = redis.call('TIME')
-  redis.call('HSET', session, 'format', '${FORMAT}', 'live', '1',
+  redis.call('HSET', session, 'format', format, 'live', '1',
     'updated', text(now[1] * 1000 + math.floor(now[2] / 1000)))
 end
 `;
 
 /** A metadata key keeps its place among the others: its value is stored behind the number under which it was first set. */
-const APPEND = `${PRELUDE}
+const APPEND = `
 local id, operation, base, compaction, bodies, unset = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local at, refusal = stored()
 if refusal then return refusal end
@@ -69,7 +79,7 @@ return {'written', text(revision)}
 `;
 
 /** A client may send a command again whose answer was lost with the connection; the token then tells that it was done. */
-const SAVE = `${PRELUDE}
+const SAVE = `
 local id, token, base, compaction, later, bodies = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local at, refusal = stored()
 if refusal then return refusal end
@@ -97,17 +107,17 @@ return {'written', text(revision)}
 `;
 
 /** The highest revision of the id stays, and nothing else. */
-const DELETE = `${PRELUDE}
+const DELETE = `
 local at, refusal = stored()
 if refusal then return refusal end
 if not redis.call('HGET', session, 'live') then return {'written', '0'} end
 redis.call('ZREM', index, ARGV[1])
 redis.call('DEL', session, messages, metadata, operations, counts)
-redis.call('HSET', session, 'format', '${FORMAT}', 'retired', text(math.max(at.revision, at.retired)))
+redis.call('HSET', session, 'format', format, 'retired', text(math.max(at.revision, at.retired)))
 return {'written', '0'}
 `;
 
-const LOAD = `${PRELUDE}
+const LOAD = `
 local at, refusal = stored()
 if refusal then return refusal end
 local found = redis.call('HMGET', session, 'live', 'compaction', 'later')
@@ -138,4 +148,14 @@ return infos
 `;
 
 /** The scripts by name; each is atomic. */
-export const SCRIPTS = { append: APPEND, save: SAVE, delete: DELETE, load: LOAD, page: PAGE, infos: INFOS } as const;
+export type Scripts = Readonly<Record<"append" | "save" | "delete" | "load" | "page" | "infos", string>>;
+
+/** The scripts of the format that these upgrades lead to. */
+export function scriptsOf(upgrades: readonly string[]): Scripts {
+  const prelude = preludeOf(upgrades);
+  const own = { append: prelude + APPEND, save: prelude + SAVE, delete: prelude + DELETE, load: prelude + LOAD };
+  return { ...own, page: PAGE, infos: INFOS };
+}
+
+/** Those of this version. */
+export const SCRIPTS = scriptsOf(UPGRADES);

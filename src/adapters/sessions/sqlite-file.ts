@@ -1,8 +1,6 @@
 import { SessionError } from "../../domain/errors.js";
 import { SqliteDatabase, type SqliteStatements } from "../databases/sqlite-database.js";
 
-const VERSION = 1;
-
 /** Tables carry our name, so that an application may keep its own beside them. Bodies, ids and keys are JSON text where they must be. */
 const SCHEMA = `
   CREATE TABLE ennead_sessions (
@@ -18,8 +16,7 @@ const SCHEMA = `
   CREATE TABLE ennead_operations (
     session INTEGER NOT NULL, operation TEXT NOT NULL, revision INTEGER NOT NULL,
     PRIMARY KEY (session, operation)) STRICT, WITHOUT ROWID;
-  CREATE TABLE ennead_deleted (id TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO ennead_schema VALUES ('sessions', ${VERSION});`;
+  CREATE TABLE ennead_deleted (id TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;`;
 
 const NEXT = "(SELECT coalesce(max(write_number), 0) + 1 FROM ennead_sessions)";
 
@@ -56,12 +53,10 @@ export type Statements = SqliteStatements<Name>;
 /** An open file with the tables of sessions. */
 export type SqliteFile = SqliteDatabase<Name>;
 
-/** Creates file and tables where missing; throws what `node:sqlite` throws, and `SessionError("load")` for a newer schema. */
-export function openSessions(path: string, busyTimeoutMs: number): SqliteFile {
+const MIGRATIONS: readonly string[] = [SCHEMA];
+
+/** Creates file and tables where missing and migrates older ones; throws what `node:sqlite` throws, and `SessionError("load")` for a newer schema. */
+export function openSessions(path: string, busyTimeoutMs: number, migrations = MIGRATIONS): SqliteFile {
   const newer = (text: string): Error => new SessionError("load", text);
-  return new SqliteDatabase(
-    path,
-    { busyTimeoutMs },
-    { part: "sessions", version: VERSION, schema: SCHEMA, sql: SQL, newer },
-  );
+  return new SqliteDatabase(path, { busyTimeoutMs }, { part: "sessions", migrations, sql: SQL, newer });
 }

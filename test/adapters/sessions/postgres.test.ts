@@ -113,6 +113,17 @@ describeWith("PostgresSessionStore", server, (url) => {
       expect(await store.append("s", deltaOf("p", 1, []))).toBe(2);
     });
 
+    test("with columns that a newer version added keep them, whatever an older one writes", async () => {
+      await using fixture = postgresFixture(url);
+      const { store, sql } = fixture;
+      await store.append("s", deltaOf("o", 0, [note("m")]));
+      await sql("ALTER TABLE T.ennead_sessions ADD COLUMN colour text DEFAULT 'blue'");
+      await sql("UPDATE T.ennead_sessions SET colour = 'red'");
+      await store.append("s", deltaOf("p", 1, [note("n")]));
+      await store.save("s", { messages: [], metadata: {}, revision: 2 });
+      expect(await sql("SELECT colour FROM T.ennead_sessions")).toEqual([{ colour: "red" }]);
+    });
+
     test("are made once by many stores that begin at the same time", async () => {
       await using fixture = postgresFixture(url);
       const stores = Array.from({ length: 8 }, () => fixture.open());

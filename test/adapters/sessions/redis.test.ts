@@ -1,6 +1,10 @@
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { RedisSessionStore } from "../../../src/adapters/sessions/redis.js";
+import { RedisConnection } from "../../../src/adapters/sessions/redis-connection.js";
+import { scriptsOf } from "../../../src/adapters/sessions/redis-scripts.js";
+import { RedisSessions } from "../../../src/adapters/sessions/redis-session.js";
+import { encodeDelta } from "../../../src/adapters/sessions/session-text.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, redisUrl, stopServers } from "../../support/servers.js";
 import { type RedisFixture, redisFixture } from "./redis-fixture.js";
@@ -99,6 +103,45 @@ describeWith("RedisSessionStore", server, (url) => {
     expect([...first.items, ...second.items].map(({ id }) => id).sort()).toEqual(["n0", "n400", "n800"]);
     expect([first.items.length, second.cursor]).toEqual([2, undefined]);
     expect((await store.list({ limit: count })).items).toHaveLength(count);
+  });
+
+  test("what an older version keeps is brought up to date by whatever meets it first, once, and keeps what is in it", async () => {
+    await using fixture = redisFixture(url);
+    const { store, client, key, prefix } = fixture;
+    const upgrades = [
+      "redis.call('HSET', session, 'title', redis.call('LINDEX', messages, 0)); redis.call('HINCRBY', session, 'runs', 1)",
+      "redis.call('HINCRBY', session, 'runs', 10)",
+    ];
+    const later = new RedisConnection({ client }, 5_000, scriptsOf(upgrades));
+    const sessions = new RedisSessions(later, prefix);
+    for (const id of ["loaded", "written", "deleted"]) await store.append(id, deltaOf("o", 0, [note("m")]));
+    const before = await store.load("loaded");
+    for (let n = 0; n < 2; n++) expect(await sessions.load("loaded", undefined)).toEqual(before);
+    const delta = deltaOf("p", 1, [note("n")]);
+    expect(await sessions.append("written", delta, encodeDelta(delta))).toBe(2);
+    await sessions.delete("deleted");
+    for (const [id, runs] of [
+      ["loaded", "11"],
+      ["written", "11"],
+      ["deleted", null],
+    ] as const) {
+      expect(await client.hmget(key("session", id), "format", "runs")).toEqual(["3", runs]);
+    }
+    expect(await client.hget(key("session", "loaded"), "title")).toBe(JSON.stringify(note("m")));
+    await expect(store.load("loaded")).rejects.toMatchObject({
+      kind: "load",
+      message: expect.stringContaining("format 3"),
+    });
+  });
+
+  test("fields that a newer version keeps beside a session survive what an older one writes", async () => {
+    await using fixture = redisFixture(url);
+    const { store, client, key } = fixture;
+    await store.append("s", deltaOf("o", 0, [note("m")]));
+    await client.hset(key("session", "s"), "colour", "red");
+    await store.append("s", deltaOf("p", 1, [note("n")]));
+    await store.save("s", { messages: [], metadata: {}, revision: 2 });
+    expect(await client.hget(key("session", "s"), "colour")).toBe("red");
   });
 
   test("what a later version keeps is refused, not changed and not deleted", async () => {

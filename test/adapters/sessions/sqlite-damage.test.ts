@@ -2,6 +2,8 @@ import { closeSync, mkdirSync, openSync, readFileSync, truncateSync, writeFileSy
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
+import { openSessions } from "../../../src/adapters/sessions/sqlite-file.js";
+import { loadSession } from "../../../src/adapters/sessions/sqlite-session.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { sqlOn, temporaryDirectory } from "./sqlite-fixture.js";
 
@@ -88,6 +90,43 @@ describe("a file that cannot be used", () => {
     await expect(append(store)).rejects.toMatchObject({ name: "SessionError", message });
     await store.close();
     expect(readFileSync(path).equals(before)).toBe(true);
+  });
+});
+
+describe("tables of another version", () => {
+  const step =
+    "ALTER TABLE ennead_sessions ADD COLUMN runs INTEGER; UPDATE ennead_sessions SET runs = coalesce(runs, 0) + 1";
+
+  test("are brought from one version to the next once, whoever opens them first, and keep what is in them", async () => {
+    await soundFile();
+    const before = await new SqliteSessionStore({ path }).load("s\nid");
+    const files = Array.from({ length: 3 }, () => openSessions(path, 5_000, ["SELECT never", step]));
+    for (const file of files) {
+      expect(file.read((sql) => loadSession(sql, "s\nid", undefined))).toEqual(before);
+      file.close();
+    }
+    expect(sqlOn(path, "SELECT runs FROM ennead_sessions")).toEqual([{ runs: 1 }]);
+    expect(sqlOn(path, "SELECT * FROM ennead_schema")).toEqual([{ part: "sessions", version: 2 }]);
+  });
+
+  test("whose migration fails are as they were, and usable", async () => {
+    await soundFile();
+    expect(() => openSessions(path, 5_000, ["SELECT never", `${step}; no SQL`])).toThrow();
+    expect(sqlOn(path, "SELECT * FROM ennead_schema")).toEqual([{ part: "sessions", version: 1 }]);
+    expect(sqlOn(path, "SELECT * FROM ennead_sessions")[0]).not.toHaveProperty("runs");
+    await using store = new SqliteSessionStore({ path });
+    expect(await append(store)).toBe(2);
+  });
+
+  test("with columns that a newer version added keep them, whatever an older one writes", async () => {
+    await soundFile();
+    sqlOn(path, "ALTER TABLE ennead_sessions ADD COLUMN colour TEXT DEFAULT 'blue'");
+    sqlOn(path, "UPDATE ennead_sessions SET colour = 'red'");
+    await using store = new SqliteSessionStore({ path });
+    await append(store);
+    await store.save("s\nid", { messages: [note("x")], metadata: {}, revision: 2 });
+    expect((await store.list()).items).toHaveLength(1);
+    expect(sqlOn(path, "SELECT colour FROM ennead_sessions")).toEqual([{ colour: "red" }]);
   });
 });
 
