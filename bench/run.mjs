@@ -6,6 +6,7 @@ import { caseFiles, runCase } from "./case.mjs";
 import { coldStartFigures } from "./cold-start.mjs";
 import { caseFigures } from "./figures.mjs";
 import { machine, table } from "./report.mjs";
+import { sessionFigures } from "./sessions.mjs";
 
 /**
  * Measures and prints every figure; `README.md` says how to read them. A result that is not what the script demands ends the run with
@@ -35,6 +36,10 @@ figures.push(...caseFigures(runs));
 if (wanted("cold-start")) {
   progress("cold-start");
   figures.push(...(await coldStartFigures({ repeat: quick ? 2 : 2 * repeat + 1 })));
+}
+if (wanted("sessions")) {
+  progress("sessions");
+  figures.push(...(await sessionFigures({ quick })));
 }
 if (wanted("bundle")) figures.push(...(await bundleFigures()));
 if (wanted("memory")) {

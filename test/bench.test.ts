@@ -102,6 +102,23 @@ describe("the benchmark", () => {
     for (const { id, target } of figures) expect(target, id).toBe(id === "cold-start.cpu" ? 40 : 20);
   }, 120_000);
 
+  test("measures every session store there is, and tells which were left out", async () => {
+    const { code, output } = await bench("--only", "sessions", "--json", join(place, "sessions.json"));
+    expect(code, output).toBe(0);
+    const { figures } = JSON.parse(readFileSync(join(place, "sessions.json"), "utf8")) as Written;
+    const kinds = entries
+      .filter(({ out }) => out.startsWith("sessions-"))
+      .map(({ out }) => out.slice("sessions-".length));
+    const measured = kinds.filter((kind) => !output.includes(`sessions in ${kind} are left out`));
+    const names = ["append", "tail", "load", "memory", "at-once"];
+    const ids = measured.flatMap((kind) => names.map((name) => `sessions.${kind}.${name}`));
+    expect(figures.map(({ id }) => id).sort()).toEqual(ids.sort());
+    for (const { title, value } of figures) {
+      expect(output).toContain(title);
+      expect(Number.isFinite(value)).toBe(true);
+    }
+  }, 120_000);
+
   test("takes the exponent of growth from the rounds its cases have", async () => {
     const { caseFigures } = (await import(resolve("bench/figures.mjs"))) as {
       readonly caseFigures: (
