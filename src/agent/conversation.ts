@@ -22,6 +22,8 @@ export class Conversation {
   /** What each mirror answered last (S1). */
   readonly mirrors = new Map<object, Revision>();
   readonly #stored: AgentMessage[] = [];
+  /** Fields of later versions beside these. */
+  #later: object = {};
   #view: AgentMessage[] = [];
   #custom = false;
   #viewed = 0;
@@ -52,9 +54,9 @@ export class Conversation {
 
   /** Takes what a store answered: all, or what follows the part already here. A `SessionError("corrupt")` or TypeError for what is no session changes nothing. */
   take(loaded: LoadedSession): void {
-    const { from = 0, revision } = loaded;
+    const { from = 0, revision, messages: given, metadata: _metadata, compaction: _compaction, ...later } = loaded;
     if (from > this.#stored.length) throw new TypeError(`the messages before ${from} are missing`);
-    const messages = loaded.messages.map((message, index) =>
+    const messages = given.map((message, index) =>
       stampStored(message, `${this.id}.${from + index}`, "stored message"),
     );
     const metadata = adopt(loaded.metadata, "stored metadata");
@@ -65,6 +67,7 @@ export class Conversation {
     this.metadata = metadata;
     this.revision = revision;
     this.compaction = compaction;
+    this.#later = later;
   }
 
   /** Adds what was stored. */
@@ -85,6 +88,7 @@ export class Conversation {
   after(delta: Omit<SessionDelta, "operationId">, revision: Revision): Session {
     const compaction = delta.compaction ?? this.compaction;
     return {
+      ...this.#later,
       messages: this.#stored.concat(delta.messages),
       metadata: patchMetadata(this.metadata, delta.metadata, delta.unset),
       revision,

@@ -104,6 +104,16 @@ test("fields of a newer version stay in a session that is forked, and in one who
   expect(await store.load(await t.agent.sessions.fork("s"))).toMatchObject({ v2: { a: 1 }, revision: 1 });
 });
 
+test("fields of a newer version are in a mirror that was behind and is replaced (S1, F139)", async () => {
+  const sessions = [new RecordingSessionStore(), new RecordingSessionStore()] as const;
+  await sessions[0].save("s", { ...sessionOf(0, "a"), ...{ v2: { a: 1 } } });
+  await using t = await testAgent({ script: [stopResponse("one")], sessions });
+  await t.agent.runTurn("hi", "s");
+  const [authority, mirror] = [await sessions[0].load("s"), await sessions[1].load("s")];
+  expect({ ...mirror, revision: 0 }).toEqual({ ...authority, revision: 0 });
+  expect(mirror).toHaveProperty("v2", { a: 1 });
+});
+
 test("a fork of a session with a lease and a call that waits has neither, and the session keeps both (S2, U5)", async () => {
   const hooks = [hookAt("beforeTool", (_, context) => context.defer("ask"))];
   await using t = await testAgent({ script: [toolCallResponse("pay", "c1")], tools: { pay: toolOutcome.ok() }, hooks });

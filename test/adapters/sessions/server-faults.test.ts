@@ -1,8 +1,14 @@
 import { inspect } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { Agent } from "../../../src/agent/agent.js";
+import { defineTool, Type } from "../../../src/adapters/tools/index.js";
+import { orderResults } from "../../../src/domain/transcript.js";
+import { transcriptLaw } from "../../../src/domain/transcript-law.js";
+import { stopResponse, toolCallResponse } from "../../../src/testkit/builders.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import { openAt, type StorePlace } from "../../support/store-place.js";
+import { rejectionOf } from "../../support/turns.js";
 import { tcpProxy } from "../../support/tcp-proxy.js";
 import { serverFixture } from "./server-fixture.js";
 
@@ -62,6 +68,39 @@ function suite(url: string, wire: Wire): void {
         expect(await s.direct.load("s")).toEqual({ messages: [note("a")], metadata: {}, revision: 1 });
       }
       expect(await s.store.append("s", deltaOf("o3", 1, [note("c")]))).toBe(2);
+    },
+  );
+
+  test.each(["lose-request", "lose-answer"] as const)(
+    "a connection cut in mid-turn (%s): the turn is a typed error, the session intact, and the agent usable afterwards",
+    async (fault) => {
+      await using s = await disturbed(url, wire, 5_000);
+      let cut = true;
+      const execute = async (): Promise<string> => {
+        if (cut) void s.proxy.disturb(wire.commit, fault);
+        return "done";
+      };
+      let calls = 0;
+      await using agent = await Agent.create({
+        model: {
+          chat: async ({ messages }) =>
+            messages.at(-1)?.role === "tool" ? stopResponse("answered") : toolCallResponse("work", `c${calls++}`, {}),
+        },
+        tools: [defineTool({ name: "work", description: "Works.", parameters: Type.Object({}), execute })],
+        sessions: [s.store],
+      });
+      const error = await rejectionOf(agent.runTurn("one", "s"));
+      expect(error).toMatchObject({ kind: "session", cause: saveError });
+      cut = false;
+      const before = await s.direct.load("s");
+      const stored = fault === "lose-answer" ? ["user", "assistant", "tool"] : ["user", "assistant"];
+      expect(before.messages.map(({ role }) => role)).toEqual(stored);
+      expect((await agent.runTurn("two", "s")).text).toBe("answered");
+      const { messages, metadata } = await s.direct.load("s");
+      expect(messages.slice(0, before.messages.length)).toEqual(before.messages);
+      expect(transcriptLaw(orderResults(messages))).toEqual([]);
+      expect(messages.filter(({ role }) => role === "tool")).toHaveLength(2);
+      expect(metadata).not.toHaveProperty(["ennead.turn"]);
     },
   );
 
