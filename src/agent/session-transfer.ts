@@ -35,7 +35,7 @@ export async function importSession(
   source: TextSource,
   options: ImportOptions = {},
 ): Promise<{ readonly id: string; readonly revision: Revision }> {
-  const { id = options.id, session } = await readSession(source);
+  const { id, session } = await readSession(source);
   const target = options.id ?? id;
   if (target === undefined)
     throw new SessionError("save", "the export names no session: say under which id to store it");
