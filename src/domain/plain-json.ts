@@ -55,7 +55,8 @@ function copy(value: unknown, walk: Walk): Json | undefined {
     case "boolean":
       return value;
     case "number":
-      return Number.isFinite(value) ? value : inexact(walk, String(value));
+      // Minus zero is stored as zero.
+      return Number.isFinite(value) ? value + 0 : inexact(walk, String(value));
     case "object":
       return value === null ? null : copyObject(value, walk);
     case "function":

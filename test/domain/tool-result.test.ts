@@ -39,6 +39,10 @@ function endless(): object {
   };
 }
 
+function* endlessly(): Generator<number> {
+  for (;;) yield 1;
+}
+
 const throwing = (): never => {
   throw new Error("boom");
 };
@@ -137,6 +141,15 @@ describe("normaliseToolReturn", () => {
       `[1,"[unreadable: Cannot perform 'IsArray' on a proxy that has been revoked]"]`,
     ],
     ["a promise inside", { p: Promise.resolve(1) }, '{"p":"[Promise]"}'],
+    ["a stream", new ReadableStream(), "[ReadableStream]"],
+    ["a generator, which nobody runs", endlessly(), "[Generator]"],
+    ["an iterator inside", { rows: new Map([[1, 2]]).entries() }, '{"rows":"[Map Iterator]"}'],
+    ["a weak map", new WeakMap(), "[WeakMap]"],
+    [
+      "bytes inside",
+      { body: Buffer.from("secret"), view: new DataView(new ArrayBuffer(3)) },
+      '{"body":"[6 bytes]","view":"[3 bytes]"}',
+    ],
   ])("%s becomes text", (_title, value, text) => {
     expect(normalised(value)).toEqual(okResult(text));
   });
@@ -158,6 +171,13 @@ describe("normaliseToolReturn", () => {
     expect(normalised(cyclic)).toEqual(okResult('{"name":"x","self":["[circular]"]}'));
     const shared = { a: 1 };
     expect(normalised([shared, shared])).toEqual(okResult([], { structured: [{ a: 1 }, { a: 1 }] }));
+  });
+
+  it("gives what is stored: JSON has no minus zero and no holes", () => {
+    for (const value of [-0, { a: -0 }, [1, -0], Object.assign(new Array(3), { 1: "x" })]) {
+      const { structured } = normalised(value);
+      expect(structured).toStrictEqual(JSON.parse(JSON.stringify(value)));
+    }
   });
 
   it("comes to an end with values that have none", () => {

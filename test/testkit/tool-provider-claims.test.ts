@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ToolError } from "../../src/domain/errors.js";
 import type { JsonObject } from "../../src/domain/json.js";
-import { errorResult } from "../../src/domain/tool.js";
+import { errorResult, type ToolDef } from "../../src/domain/tool.js";
 import type { ToolProvider, Validation } from "../../src/ports/tool-provider.js";
 import { toolDef } from "../../src/testkit/builders.js";
 import { checkClaims, runClaims } from "../../src/testkit/claims/index.js";
@@ -85,6 +85,52 @@ const broken: Readonly<Record<string, () => () => ToolProviderFixture>> = {
       onToolsChanged(listener) {
         base.onToolsChanged(listener);
         return () => undefined;
+      },
+    })),
+  "tools-listen-one-by-one": () =>
+    working((base) => {
+      let stop = (): void => undefined;
+      return {
+        onToolsChanged(listener) {
+          const stopThis = base.onToolsChanged(listener);
+          const stopBefore = stop;
+          stop = () => (stopBefore(), stopThis());
+          return () => stop();
+        },
+      };
+    }),
+  "tools-lists-are-snapshots": () => {
+    const shared: ToolDef[] = [];
+    return listing((tools) => {
+      shared.splice(0, shared.length, ...tools);
+      return shared;
+    });
+  },
+  "tools-list-leaves-no-listener": () =>
+    working((base) => ({
+      listTools(context) {
+        context.signal.addEventListener("abort", () => undefined);
+        return base.listTools(context);
+      },
+    })),
+  "tools-list-settles-when-aborted": () =>
+    working((base) => ({
+      listTools: (context) =>
+        context.signal.aborted ? Promise.withResolvers<never>().promise : base.listTools(context),
+    })),
+  "tools-prepare-is-pure": () => {
+    let asked = 0;
+    return working(() => ({ prepareArguments: (_name, raw) => ({ ...raw, asked: (asked += 1) }) }));
+  },
+  "tools-conflict-keys-are-pure": () => {
+    let asked = 0;
+    return working(() => ({ conflictKeys: () => [`key ${(asked += 1)}`] }));
+  },
+  "tools-know-unlisted-names": () =>
+    working(() => ({
+      hooks: (name) => {
+        if (name !== "weather") throw new Error("no such tool");
+        return undefined;
       },
     })),
   "tools-run": () => executing(() => answering(() => errorResult("always"))),
@@ -178,5 +224,5 @@ test("a fixture that cannot show a capability must declare it missing", async ()
   const capabilities = { abort: missing, validation: missing, changes: missing };
   const honest = await checkClaims({ claims: toolProviderClaims, make, capabilities });
   expect(honest.ok).toBe(true);
-  expect(honest.results.filter(({ outcome }) => outcome === "skipped")).toHaveLength(7);
+  expect(honest.results.filter(({ outcome }) => outcome === "skipped")).toHaveLength(9);
 });

@@ -1,8 +1,3 @@
-export {
-  agentTool,
-  type AgentSource,
-  type AgentToolDefinition,
-  type AgentToolTurn,
-  type TaskParameters,
-} from "./agent-tool/define-agent-tool.js";
 export { type AgentToolDetails, subAgentUsage } from "./agent-tool/agent-details.js";
+export type { AgentSource, AgentToolTurn } from "./agent-tool/called-agent.js";
+export { agentTool, type AgentToolDefinition, type TaskParameters } from "./agent-tool/define-agent-tool.js";

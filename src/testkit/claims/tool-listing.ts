@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { ToolDef } from "../../domain/tool.js";
 import { isJsonObject } from "../../domain/json.js";
 import type { ToolProvider } from "../../ports/tool-provider.js";
@@ -75,6 +76,53 @@ export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProvider
       const before = told;
       await change();
       expectThat(told === before, "a listener that stopped is not told");
+    },
+  },
+  {
+    id: "tools-listen-one-by-one",
+    title: "a listener that stopped, twice too, keeps no other from being told",
+    needs: "changes",
+    async check(fixture) {
+      const change = given(fixture.change, "change", "changes");
+      const { provider } = fixture;
+      const stopFirst = provider.onToolsChanged?.(() => undefined);
+      const told = Promise.withResolvers<void>();
+      const stopSecond = provider.onToolsChanged?.(() => told.resolve());
+      stopFirst?.();
+      stopFirst?.();
+      await change();
+      await expectSettled(told.promise, fixture.deadlineMs ?? 1_000, "the other listener is told");
+      stopSecond?.();
+    },
+  },
+  {
+    id: "tools-lists-are-snapshots",
+    title: "a list that was given does not change when the tools do",
+    needs: "changes",
+    async check(fixture) {
+      const change = given(fixture.change, "change", "changes");
+      const before = await list(fixture.provider);
+      const kept = structuredClone([...before]);
+      await change();
+      await list(fixture.provider);
+      expectEqual([...before], kept, "the list given before");
+    },
+  },
+  {
+    id: "tools-list-leaves-no-listener",
+    title: "a listing that has settled leaves no listener on its signal",
+    async check({ provider }) {
+      const { signal } = new AbortController();
+      await provider.listTools({ signal });
+      expectThat(getEventListeners(signal, "abort").length === 0, "no listener is left on the signal");
+    },
+  },
+  {
+    id: "tools-list-settles-when-aborted",
+    title: "a listing whose signal fired before settles soon, with a list or a rejection",
+    async check({ provider, deadlineMs }) {
+      const listing = (async () => await provider.listTools({ signal: AbortSignal.abort() }))();
+      await expectSettled(listing, deadlineMs ?? 1_000, "an aborted listing settles");
     },
   },
 ];

@@ -2,6 +2,7 @@ import type { Claim } from "./claim.js";
 import type { ToolProviderCapability, ToolProviderFixture } from "./tool-provider-fixture.js";
 import { toolExecutionClaims } from "./tool-execution.js";
 import { toolListingClaims } from "./tool-listing.js";
+import { toolQuestionClaims } from "./tool-questions.js";
 import { toolValidationClaims } from "./tool-validation.js";
 
 export type { SampleCall, ToolProviderCapability, ToolProviderFixture } from "./tool-provider-fixture.js";
@@ -11,4 +12,5 @@ export const toolProviderClaims: readonly Claim<ToolProviderFixture, ToolProvide
   ...toolListingClaims,
   ...toolExecutionClaims,
   ...toolValidationClaims,
+  ...toolQuestionClaims,
 ];
