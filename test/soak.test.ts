@@ -54,7 +54,7 @@ describe("a short soak", () => {
       expect(JSON.parse(output)).toMatchObject({
         store,
         completed: 20,
-        conflicts: 0,
+        failed: {},
         stored: 20,
         messages: 80,
         faults: 0,

@@ -16,10 +16,11 @@ export type TurnsTask = {
   readonly turns: number;
 };
 
-/** What was counted; a conflict is a turn that was refused or ended with a typed error, and left nothing half. */
+/** What was counted. */
 export type TurnsReport = {
   readonly completed: number;
-  readonly conflicts: number;
+  /** Turns that ended with a typed error, by its kind; what they left is whole too. */
+  readonly failed: Readonly<Record<string, number>>;
   readonly stored: number;
   readonly messages: number;
   readonly faults: readonly string[];
@@ -88,8 +89,13 @@ export async function raceAgents(place: StorePlace, writers: number, turns: numb
   const ended = ends.reduce((sum, { lines }) => sum + lines.length, 0);
   if (ended !== writers * turns) faults.push(`${ended} turns of ${writers * turns} ended`);
   faults.push(...transcriptLaw(orderResults(messages)).map((violation) => JSON.stringify(violation)));
-  const conflicts = ended - completed.length;
-  return { completed: completed.length, conflicts, stored: stored.size, messages: messages.length, faults };
+  const failed = failuresIn(ends.flatMap(({ lines }) => lines));
+  return { completed: completed.length, failed, stored: stored.size, messages: messages.length, faults };
+}
+
+function failuresIn(lines: readonly string[]): Readonly<Record<string, number>> {
+  const kinds = lines.map((line) => line.slice(0, line.indexOf(" "))).filter((kind) => kind !== "completed");
+  return Object.fromEntries([...new Set(kinds)].map((kind) => [kind, kinds.filter((other) => other === kind).length]));
 }
 
 function numbersOf(lines: readonly string[], status: string): string[] {

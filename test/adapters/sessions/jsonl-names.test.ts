@@ -36,6 +36,7 @@ describe("the file name of a session", () => {
 
   test("of ids that differ in case, in form or in what file systems cut off are two", () => {
     expect(new Set(HOSTILE_IDS.map(fileNameOf)).size).toBe(HOSTILE_IDS.length);
+    expect(fileNameOf(`${"x".repeat(200)}\ud800`)).not.toBe(fileNameOf(`${"x".repeat(200)}\ud801`));
     expect(fileNameOf("../A b\u0000\ud800")).toBe("%2e%2e%2f%41%20b%00%ud800");
   });
 

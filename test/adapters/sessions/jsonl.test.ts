@@ -1,10 +1,12 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { JsonlSessionStore } from "../../../src/adapters/sessions/jsonl.js";
 import { JsonlDirectory } from "../../../src/adapters/sessions/jsonl-directory.js";
+import { moveMembers } from "../../../src/adapters/sessions/jsonl-entry.js";
 import { JsonlFile } from "../../../src/adapters/sessions/jsonl-file.js";
+import { encodeLine } from "../../../src/adapters/sessions/jsonl-line.js";
 import { fileNameOf } from "../../../src/adapters/sessions/jsonl-names.js";
 import { saveSession } from "../../../src/adapters/sessions/jsonl-session.js";
 import { encodeSession } from "../../../src/adapters/sessions/session-text.js";
@@ -103,6 +105,63 @@ describe("JsonlSessionStore", () => {
     const session = await fixture.store.load("s");
     expect(await saveSession({ file, directory, id: "s" }, session, {}, encodeSession(session))).toBe(2);
     expect(readdirSync(fixture.directory)).toEqual([basename(fixture.fileOf("s"))]);
+  });
+
+  test("what another process put in the place of a file that is known is not taken for its end", async () => {
+    await using fixture = jsonlFixture();
+    const { store } = fixture;
+    await store.append("s", deltaOf("o", 0, [note("a")]));
+    const known = await store.append("s", deltaOf("p", 1, [note("b")]));
+    const other = fixture.reopen();
+    const messages = Array.from({ length: 50 }, (_, n) => note(`m${n}`));
+    const revision = await other.save("s", { messages, metadata: { k: 1 }, revision: known });
+    await expect(store.append("s", deltaOf("q", known, []))).rejects.toMatchObject({ kind: "conflict" });
+    expect(await store.append("s", deltaOf("p", 0, []))).toBe(known);
+    expect(await store.load("s", known)).toEqual({ messages, metadata: { k: 1 }, revision });
+    expect(await store.append("s", deltaOf("r", revision, [note("c")]))).toBe(revision + 1);
+  });
+
+  test("a save removes what killed ones had prepared for the same file, and nothing else", async () => {
+    await using fixture = jsonlFixture();
+    await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+    const nonce = "0123456789abcdef";
+    const kept = [`s.jsonl.9-${nonce}.new`, `s2.jsonl.1-${nonce}.new`, "s.jsonl.1-mine.new", "s.jsonl.bak"];
+    for (const file of [`s.jsonl.1-${nonce}.new`, ...kept]) writeFileSync(join(fixture.directory, file), "");
+    await fixture.store.save("s", { ...empty, revision: 1 });
+    expect(readdirSync(fixture.directory).sort()).toEqual(["s.jsonl", ...kept].sort());
+    expect((await fixture.store.list()).items.map(({ id }) => id)).toEqual(["s"]);
+  });
+
+  test.each(["append", "load", "list"] as const)(
+    "a replacement whose process died before its rename is finished by %s",
+    async (call) => {
+      await using fixture = jsonlFixture();
+      await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+      const old = readFileSync(fixture.fileOf("s"));
+      await fixture.store.save("s", { ...empty, messages: [note("b")], revision: 1 });
+      const to = "1-0123456789abcdef";
+      renameSync(fixture.fileOf("s"), join(fixture.directory, `s.jsonl.${to}.new`));
+      const moved = encodeLine(moveMembers({ from: old.length, to })).text;
+      // One that stands elsewhere than it says lost a race, and counts for nothing.
+      const lost = encodeLine(moveMembers({ from: old.length, to: "1-00000000000000ff" })).text;
+      writeFileSync(fixture.fileOf("s"), `${old.toString()}${moved}\n${lost}\n`);
+      const store = fixture.reopen();
+      if (call === "append") expect(await store.append("s", deltaOf("p", 2, [note("c")]))).toBe(3);
+      if (call === "load") expect(await store.load("s")).toMatchObject({ messages: [note("b")], revision: 2 });
+      if (call === "list") expect((await store.list()).items).toMatchObject([{ id: "s", revision: 2, count: 1 }]);
+      expect(readdirSync(fixture.directory)).toEqual(["s.jsonl"]);
+      expect((await fixture.reopen().load("s")).messages[0]).toEqual(note("b"));
+    },
+  );
+
+  test("a replacement that is named and gone is corrupt", async () => {
+    await using fixture = jsonlFixture();
+    await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
+    const { size } = statSync(fixture.fileOf("s"));
+    const to = "1-0123456789abcdef";
+    appendFileSync(fixture.fileOf("s"), `${encodeLine(moveMembers({ from: size, to })).text}\n`);
+    const message = expect.stringContaining(`file s.jsonl.${to}.new is missing`);
+    await expect(fixture.store.load("s")).rejects.toMatchObject({ kind: "corrupt", message });
   });
 
   test("an append reads nothing but the end of the file", async () => {
