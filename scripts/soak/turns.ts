@@ -1,5 +1,5 @@
 import { Agent } from "../../src/agent/agent.js";
-import { AgentError } from "../../src/domain/errors.js";
+import { AgentError, EnneadError } from "../../src/domain/errors.js";
 import type { AgentMessage } from "../../src/domain/message.js";
 import { orderResults } from "../../src/domain/transcript.js";
 import { transcriptLaw } from "../../src/domain/transcript-law.js";
@@ -56,7 +56,7 @@ export async function runTurns(
       say(`${status} ${turn}`);
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
-      say(`${error.kind} ${turn}`);
+      say(`${error.kind}${EnneadError.is(error.cause) ? `/${error.cause.kind}` : ""} ${turn}`);
     }
   }
   await agent.shutdown();

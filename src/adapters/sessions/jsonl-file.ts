@@ -60,11 +60,12 @@ export class JsonlFile {
       const { text, sum } = encodeLine(members);
       const start = log.size + (log.ragged ? 1 : 0);
       const first = log.number === 0;
-      const size = await this.#write(target, log, text);
-      if (size === undefined) return false;
+      const { size, alone, isGone } = await this.#write(target, log, text);
+      // Alone in a file that is gone: nobody will read it.
+      if (alone && isGone) return false;
       this.#log = undefined;
-      if (size.after === size.expected) log.wrote(entry, sum, start, size.after);
-      else if (!(await log.read(target, size.after, { watch: sum }))) return false;
+      if (alone) log.wrote(entry, sum, start, size);
+      else if (!(await log.read(target, size, { watch: sum }))) return false;
       this.#log = log;
       await this.#directory.sync(target);
       if (first) await this.#directory.syncNames();
@@ -144,19 +145,19 @@ export class JsonlFile {
   }
 
   /**
-   * One write, which the operating system does not mix with another's; what a full disk leaves of it is no record. Answers the size of the
-   * file; as `expected` nobody else has written. Undefined for a file that was replaced before.
+   * One write, which the operating system does not mix with another's; what a full disk leaves of it is no record. `alone` where nobody else has
+   * written, `isGone` where the file has no name any more, which says nothing of what came first.
    */
   async #write(
     handle: FileHandle,
     log: JsonlLog,
     text: string,
-  ): Promise<{ after: number; expected: number } | undefined> {
+  ): Promise<{ size: number; alone: boolean; isGone: boolean }> {
     const bytes = Buffer.from(`${log.ragged ? "\n" : ""}${text}\n`);
     const { bytesWritten } = await handle.write(bytes, 0, bytes.length, null);
     if (bytesWritten !== bytes.length) throw new SessionError("save", "there was room for a part of the record only");
     const { size, nlink } = await handle.stat();
-    return nlink === 0 ? undefined : { after: size, expected: log.size + bytes.length };
+    return { size, alone: size === log.size + bytes.length, isGone: nlink === 0 };
   }
 
   /** Writes the new file, and removes it again where it is certain that nothing names it. */

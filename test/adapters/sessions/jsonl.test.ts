@@ -8,8 +8,8 @@ import { moveMembers } from "../../../src/adapters/sessions/jsonl-entry.js";
 import { JsonlFile } from "../../../src/adapters/sessions/jsonl-file.js";
 import { encodeLine } from "../../../src/adapters/sessions/jsonl-line.js";
 import { fileNameOf } from "../../../src/adapters/sessions/jsonl-names.js";
-import { saveSession } from "../../../src/adapters/sessions/jsonl-session.js";
-import { encodeSession } from "../../../src/adapters/sessions/session-text.js";
+import { appendSession, saveSession } from "../../../src/adapters/sessions/jsonl-session.js";
+import { encodeDelta, encodeSession } from "../../../src/adapters/sessions/session-text.js";
 import type { Session } from "../../../src/domain/session.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { jsonlFixture } from "./jsonl-fixture.js";
@@ -95,16 +95,21 @@ describe("JsonlSessionStore", () => {
     await using fixture = jsonlFixture();
     await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
     const other = fixture.reopen();
-    const directory = new (class extends JsonlDirectory {
-      override async open(...args: Parameters<JsonlDirectory["open"]>): Promise<FileHandle | undefined> {
-        const handle = await super.open(...args);
-        return handle && afterEachWrite(handle, () => other.load("s"));
-      }
-    })(fixture.directory, "never");
+    const directory = interruptedDirectory(fixture.directory, () => other.load("s"));
     const file = new JsonlFile(directory, fileNameOf("s"));
     const session = await fixture.store.load("s");
     expect(await saveSession({ file, directory, id: "s" }, session, {}, encodeSession(session))).toBe(2);
     expect(readdirSync(fixture.directory)).toEqual([basename(fixture.fileOf("s"))]);
+  });
+
+  test("an append whose file was replaced before it looked is not made once more", async () => {
+    await using fixture = jsonlFixture();
+    const other = fixture.reopen();
+    const directory = interruptedDirectory(fixture.directory, () => other.delete("s"));
+    const file = new JsonlFile(directory, fileNameOf("s"));
+    const patch = deltaOf("p", undefined, [], { metadata: { k: 1 } });
+    expect(await appendSession({ file, directory, id: "s" }, patch, encodeDelta(patch))).toBe(0);
+    expect((await fixture.store.list()).items).toEqual([]);
   });
 
   test("what another process put in the place of a file that is known is not taken for its end", async () => {
@@ -207,6 +212,16 @@ async function bytesRead(run: () => Promise<unknown>): Promise<number> {
   const own = count() - before;
   await run();
   return count() - before - 2 * own;
+}
+
+/** A directory whose files do `then` between a write to them and the look at what came of it. */
+function interruptedDirectory(path: string, then: () => Promise<unknown>): JsonlDirectory {
+  return new (class extends JsonlDirectory {
+    override async open(...args: Parameters<JsonlDirectory["open"]>): Promise<FileHandle | undefined> {
+      const handle = await super.open(...args);
+      return handle && afterEachWrite(handle, then);
+    }
+  })(path, "never");
 }
 
 function afterEachWrite(handle: FileHandle, then: () => Promise<unknown>): FileHandle {

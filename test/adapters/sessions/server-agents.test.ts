@@ -25,16 +25,16 @@ afterAll(async () => {
 const postgres = await postgresUrl();
 const redis = await redisUrl();
 
-/** A place of its own for each test: on the server, or in a file of its own. */
+/** A place of its own for each test: on the server, or in a file or directory of its own. */
 function placeOf(kind: StorePlace["kind"], url: string) {
   const name = ownName();
-  if (kind !== "sqlite") {
+  if (kind !== "sqlite" && kind !== "jsonl") {
     const place: StorePlace = { kind, url, name };
     const { store, [Symbol.asyncDispose]: dispose } = serverFixture(place);
     return { place, store, dispose };
   }
   const directory = temporaryDirectory();
-  const place: StorePlace = { kind, url: join(directory.path, "sessions.db"), name };
+  const place: StorePlace = { kind, url: join(directory.path, "sessions"), name };
   const store = openAt(place);
   const dispose = async (): Promise<void> => {
     await store.close();
@@ -224,6 +224,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
   });
 }
 
+describe("agents in several processes on JSON lines", () => suite("jsonl", ""));
 describe("agents in several processes on SQLite", () => suite("sqlite", ""));
 describeWith("agents in several processes on PostgreSQL", postgres, (url) => suite("postgres", url));
 describeWith("agents in several processes on Redis", redis, (url) => suite("redis", url));
