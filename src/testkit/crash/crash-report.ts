@@ -15,7 +15,7 @@ export type CrashReport = {
   /** Two for each step, in the order of the steps: before its outcome was acknowledged, and after. */
   readonly outcomes: readonly CrashOutcome[];
   readonly faults: readonly (CrashPoint & CrashFault)[];
-  /** All of it in lines: faults first by crash point, then one line a point in `details`. */
+  /** A line that counts, then the faults by crash point, in words. */
   readonly text: string;
 };
 

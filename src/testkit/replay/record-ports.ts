@@ -2,13 +2,11 @@ import { systemRuntime } from "../../agent/system-runtime.js";
 import { copyJson } from "../../domain/adopt.js";
 import type { Json, JsonObject } from "../../domain/json.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
-import type { ToolCall } from "../../domain/tool.js";
-import { normaliseToolReturn } from "../../domain/tool-result.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../ports/model.js";
 import type { Runtime } from "../../ports/runtime.js";
-import type { ToolContext, ToolProvider } from "../../ports/tool-provider.js";
-import { errorToJson } from "../error-json.js";
+import type { ToolProvider } from "../../ports/tool-provider.js";
 import { faced } from "../faced.js";
+import { ASKS, recordedTools } from "./record-tools.js";
 import { openTarget, type RecordingTarget } from "./recording-file.js";
 import { RECORDING_VERSION, type RecordedEnd, type RecordingHead, type RecordingLine } from "./recording-line.js";
 import { Recorder } from "./recorder.js";
@@ -35,9 +33,6 @@ export type Recording<P> = {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 };
-
-/** The pure functions of a provider. */
-const ASKS = ["validate", "prepareArguments", "conflictKeys"] as const;
 
 /**
  * Records what model and tools are asked and what they answer: chunks as they were cut and when they came, errors with all they tell, progress,
@@ -75,7 +70,7 @@ function headOf({ model, tools = [] }: RecordablePorts): RecordingHead {
       ...(provider.name === undefined ? undefined : { name: provider.name }),
       ...(provider.optional === undefined ? undefined : { optional: provider.optional }),
       ...(provider.trustAnnotations === undefined ? undefined : { trustAnnotations: provider.trustAnnotations }),
-      asks: [...ASKS.filter((ask) => provider[ask] !== undefined), ...(provider.hooks === undefined ? [] : ["hooks"])],
+      asks: [...ASKS, "onToolsChanged" as const].filter((ask) => provider[ask] !== undefined),
     })),
   };
 }
@@ -108,71 +103,4 @@ function recordedModel(model: ModelPort, recorder: Recorder): ModelPort {
     if (key === "chat") return { value: (request: ChatRequest) => record(request) };
     return key === "chatStreaming" && streaming !== undefined ? { value: record } : undefined;
   });
-}
-
-function recordedTools(provider: ToolProvider, index: number, recorder: Recorder): ToolProvider {
-  const listTools: ToolProvider["listTools"] = async (context) => {
-    const line = (end: RecordedEnd): RecordingLine => ({ type: "list", provider: index, end });
-    const json = (defs: unknown): Json => copyJson(defs, "tools") as Json;
-    return recorder.begin().settle(async () => provider.listTools(context), line, json);
-  };
-  const execute = async (call: ToolCall, context: ToolContext): Promise<unknown> => {
-    const { id, name } = call;
-    const args = copyJson(call.arguments, "arguments") as JsonObject;
-    const progress: [number, Json][] = [];
-    const began = recorder.begin();
-    const told = faced(context, (key) => {
-      if (key !== "progress") return undefined;
-      return {
-        value: (partial: Json): void => {
-          progress.push([began.ms(), copyJson(partial, "progress") as Json]);
-          context.progress(partial);
-        },
-      };
-    });
-    const line = (end: RecordedEnd): RecordingLine => {
-      const partials = recorder.partials(progress);
-      return { type: "tool", provider: index, id, name, arguments: args, progress: partials, end };
-    };
-    return began.settle(async () => provider.execute(call, told), line, returned);
-  };
-  const asks = new Map<PropertyKey, unknown>(
-    ASKS.filter((ask) => provider[ask] !== undefined).map((ask) => [ask, recordedAsk(provider, index, ask, recorder)]),
-  );
-  return faced(provider, (key) => {
-    if (key === "listTools") return { value: listTools };
-    if (key === "execute") return { value: execute };
-    return asks.has(key) ? { value: asks.get(key) } : undefined;
-  });
-}
-
-function recordedAsk(
-  provider: ToolProvider,
-  index: number,
-  method: (typeof ASKS)[number],
-  recorder: Recorder,
-): unknown {
-  return (...args: readonly unknown[]): unknown => {
-    const asked = copyJson(args, method) as readonly Json[];
-    const note = (end: Omit<RecordedEnd, "ms">): void =>
-      recorder.write({ type: "ask", provider: index, method, args: asked, end: { ms: 0, ...end } });
-    try {
-      const value: unknown = Reflect.apply(provider[method] as () => unknown, provider, args);
-      note({ value: copyJson(value ?? null, method) as Json });
-      return value;
-    } catch (error) {
-      note({ error: errorToJson(error) });
-      throw error;
-    }
-  };
-}
-
-/** As it was returned where JSON holds it, else as the agent makes a result of it. */
-function returned(value: unknown): Json | undefined {
-  if (value === undefined) return undefined;
-  try {
-    return copyJson(value, "result") as Json;
-  } catch {
-    return copyJson(normaliseToolReturn(value), "result") as Json;
-  }
 }

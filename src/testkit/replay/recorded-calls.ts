@@ -14,11 +14,17 @@ type Entry<L> = Taken<L> & { used: boolean };
 export class RecordedCalls<L extends RecordedModelLine | RecordedToolLine> {
   readonly #entries: readonly Entry<L>[];
   readonly #label: (line: L) => string;
+  readonly #onUse: () => void;
 
-  /** `label` names a call for people, in text that is safe to print. */
-  constructor(lines: readonly (NumberedLine & { readonly line: L })[], label: (line: L) => string) {
+  /** `label` names a call for people, in text that is safe to print; `onUse` is told of each call that is answered. */
+  constructor(
+    lines: readonly (NumberedLine & { readonly line: L })[],
+    label: (line: L) => string,
+    onUse: () => void = () => undefined,
+  ) {
     this.#entries = lines.map(({ line, number }) => ({ line, number, used: false }));
     this.#label = label;
+    this.#onUse = onUse;
   }
 
   /** What was not asked for, in the order of the file. */
@@ -27,6 +33,11 @@ export class RecordedCalls<L extends RecordedModelLine | RecordedToolLine> {
       .filter(({ used }) => !used)
       .sort((a, b) => a.number - b.number)
       .map((entry) => this.#name(entry));
+  }
+
+  /** The line of the first call that was not asked for; infinite where none is left. */
+  get next(): number {
+    return Math.min(Number.POSITIVE_INFINITY, ...this.#entries.filter(({ used }) => !used).map(({ number }) => number));
   }
 
   /** Whether one that may answer is left. */
@@ -43,6 +54,7 @@ export class RecordedCalls<L extends RecordedModelLine | RecordedToolLine> {
     const fitting = left.find(({ line }) => same(line) === undefined);
     if (fitting !== undefined) {
       fitting.used = true;
+      this.#onUse();
       return fitting;
     }
     const [nearest] = left;

@@ -8,7 +8,7 @@ export const RECORDING_VERSION = 1;
 
 /** What a provider could do beside running tools, and what it says of itself. */
 export type RecordedProvider = Pick<ToolProvider, "name" | "optional" | "trustAnnotations"> & {
-  /** Pure functions it had: what they answered is recorded. */
+  /** Pure functions it had, whose answers are recorded, and `onToolsChanged`. */
   readonly asks: readonly string[];
 };
 
@@ -52,7 +52,10 @@ export type RecordedToolLine = {
 /** A listing of a provider's tools. */
 export type RecordedListLine = { readonly type: "list"; readonly provider: number; readonly end: RecordedEnd };
 
-/** What a pure function of a provider answered. */
+/** A provider said that its tools changed. */
+export type RecordedChangeLine = { readonly type: "changed"; readonly provider: number; readonly end: RecordedEnd };
+
+/** What a pure function of a provider answered; of `hooks` only for which tools there were any. */
 export type RecordedAskLine = {
   readonly type: "ask";
   readonly provider: number;
@@ -61,7 +64,12 @@ export type RecordedAskLine = {
   readonly end: RecordedEnd;
 };
 
-export type RecordingLine = RecordedModelLine | RecordedToolLine | RecordedListLine | RecordedAskLine;
+export type RecordingLine =
+  | RecordedModelLine
+  | RecordedToolLine
+  | RecordedListLine
+  | RecordedChangeLine
+  | RecordedAskLine;
 
 /** The head as it stands in the first line. */
 export function decodeHead(text: string): RecordingHead {
@@ -113,6 +121,7 @@ function faultOf({ type, ...fields }: JsonObject): string | undefined {
       if (!isJsonObject(fields["arguments"])) return "arguments are no object";
       return isTimed(fields["progress"], () => true) ? undefined : "progress is no list of times and values";
     case "list":
+    case "changed":
       return undefined;
     case "ask":
       return typeof fields["method"] === "string" && Array.isArray(fields["args"])

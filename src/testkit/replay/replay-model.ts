@@ -15,6 +15,8 @@ import type { Scrubber } from "./scrubber.js";
 export type ReplayParts = Pick<ReplayOptions, "pace"> & {
   readonly scrubber: Scrubber;
   readonly drifted: (error: unknown) => unknown;
+  /** Told of each call that is answered. */
+  readonly onUse: () => void;
 };
 
 /** Answers model calls. Calls that ask for the same are answered in the order in which they were made. */
@@ -28,7 +30,7 @@ export class ModelReplay {
     parts: ReplayParts & Pick<ReplayOptions, "normalise">,
   ) {
     const inOrder = [...lines].sort((a, b) => a.line.call - b.line.call);
-    this.calls = new RecordedCalls(inOrder, ({ call, round }) => `model call ${call} of round ${round}`);
+    this.calls = new RecordedCalls(inOrder, ({ call, round }) => `model call ${call} of round ${round}`, parts.onUse);
     this.#parts = parts;
   }
 

@@ -31,7 +31,11 @@ export async function replayPorts(file: RecordingSource, options: ReplayOptions 
     drifts.push(error);
     return error;
   };
-  const shared = { scrubber, pace: options.pace, drifted };
+  const onUse = (): void => {
+    const next = Math.min(model.calls.next, ...tools.map(({ calls }) => calls.next));
+    for (const tool of tools) tool.change(next);
+  };
+  const shared = { scrubber, pace: options.pace, drifted, onUse };
   const model = new ModelReplay(ofType(lines, "model"), { ...shared, normalise: options.normalise });
   const order = new SettlingOrder();
   const tools = head.providers.map((provider, index) => {

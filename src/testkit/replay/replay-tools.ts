@@ -24,18 +24,30 @@ export class ToolReplay {
   readonly #parts: ToolReplayParts;
   readonly #lists: readonly RecordedListLine[];
   readonly #asks: readonly RecordedAskLine[];
+  readonly #changes: number[];
+  readonly #listeners = new Set<() => void>();
   #listed = 0;
 
   constructor(provider: RecordedProvider, lines: readonly NumberedLine[], parts: ToolReplayParts) {
-    if (provider.asks.includes("hooks") && parts.live === undefined)
-      throw new Defect(
-        `replayPorts: the tools of ${safeLabel(provider.name ?? "a provider")} may have hooks of their own, which no file holds: give the providers as tools`,
-      );
-    this.calls = new RecordedCalls(ofType(lines, "tool"), ({ name, id }) => label(name, id));
+    this.calls = new RecordedCalls(ofType(lines, "tool"), ({ name, id }) => label(name, id), parts.onUse);
     this.#provider = provider;
     this.#parts = parts;
     this.#lists = ofType(lines, "list").map(({ line }) => line);
     this.#asks = ofType(lines, "ask").map(({ line }) => line);
+    this.#changes = ofType(lines, "changed").map(({ number }) => number);
+    const hooked = this.#asks.find(({ method }) => method === "hooks")?.args[0];
+    if (hooked !== undefined && parts.live === undefined)
+      throw new Defect(
+        `replayPorts: tool ${safeLabel(String(hooked))} has hooks of its own, which no file holds: give the providers as tools`,
+      );
+  }
+
+  /** Tells that the tools changed as soon as every call that was recorded before has been made; `next` is the line of the first that was not. */
+  change(next: number): void {
+    for (let at = this.#changes[0]; at !== undefined && at < next; at = this.#changes[0]) {
+      this.#changes.shift();
+      for (const listener of this.#listeners) listener();
+    }
   }
 
   port(): ToolProvider {
@@ -49,9 +61,17 @@ export class ToolReplay {
       });
     }
     const { asks, ...described } = this.#provider;
-    const answers = asks.map((method) => [method, (...args: readonly unknown[]) => this.#ask(method, args)]);
+    const answers = asks.map((method) => [
+      method,
+      method === "onToolsChanged" ? this.#watch : (...args: readonly unknown[]) => this.#ask(method, args),
+    ]);
     return { ...described, ...(Object.fromEntries(answers) as Partial<ToolProvider>), listTools, execute };
   }
+
+  readonly #watch = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
 
   /** As often as it was listed then; later listings are like the last. */
   async #list(): Promise<readonly ToolDef[]> {

@@ -230,9 +230,37 @@ describe("a recording", () => {
     });
     const { text, trace } = await recorded({ model: conversation(), tools: [hooked()] });
     expect(executed).toBe(2);
-    await expect(replayPorts({ text })).rejects.toThrow("the tools of hooked may have hooks of their own");
+    await expect(replayPorts({ text })).rejects.toThrow(
+      "replayPorts: tool add has hooks of its own, which no file holds",
+    );
     expect(await playedBy((await replayPorts({ text }, { tools: [hooked()] })).ports)).toEqual(trace);
     expect(executed).toBe(2);
+  });
+
+  test("of tools that change in the middle of a turn changes them at the same place", async () => {
+    const growing = () => {
+      const tools: RecordingToolProvider = new RecordingToolProvider().add("add", toolOutcome.held());
+      const settle = async (): Promise<void> => {
+        while (tools.execRecords.length === 0) await Promise.resolve();
+        tools.add("more", toolOutcome.ok("even more"));
+        tools.settle("c1", toolOutcome.ok("grown"));
+      };
+      return { tools, settle };
+    };
+    const script = new ScriptedModel([
+      toolCallsResponse(call("add", "c1")),
+      toolCallsResponse(call("more", "c2")),
+      stopResponse("done"),
+    ]);
+    const { tools, settle } = growing();
+    const [{ text, trace }] = await Promise.all([recorded({ model: script, tools: [tools] }), settle()]);
+    expect(trace.filter((line) => line.startsWith("toolsResolved"))).toEqual([
+      "toolsResolved add",
+      "toolsResolved add more",
+    ]);
+    const replay = await replayPorts({ text });
+    expect(await playedBy(replay.ports)).toEqual(trace);
+    replay.assertDone();
   });
 
   test("holds calls that had not ended as open ones, which wait for an abort", async () => {
