@@ -13,7 +13,8 @@ export function share(count: number, length: number, averageLength: number): num
 }
 
 /** The same from what FTS5 gives as the rank of a text for a query of one term. */
-export function shareOfRank(rank: number, texts: number, having: number): number {
+export function shareOfRank(texts: number, having: number): (rank: number) => number {
   const weight = Math.log((texts - having + 0.5) / (having + 0.5));
-  return -rank / ((SATURATION + 1) * (weight > 0 ? weight : 1e-6));
+  const most = -(SATURATION + 1) * (weight > 0 ? weight : 1e-6);
+  return (rank) => rank / most;
 }

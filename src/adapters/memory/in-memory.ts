@@ -24,9 +24,6 @@ export type InMemoryMemoryOptions = {
   readonly score?: MemoryScore | undefined;
 };
 
-/** `number` counts stores: of equal scores the highest comes first. */
-type Stored = { readonly entry: MemoryEntry; readonly number: number };
-
 /**
  * A memory that lives as long as the process. Its text score is BM25 divided by the most any entry could reach for the query: 0..1,
  * nearer to 1 the more of the rarer terms an entry has, the more often, and the shorter it is; an entry without any of the terms is no
@@ -35,9 +32,11 @@ type Stored = { readonly entry: MemoryEntry; readonly number: number };
 export class InMemoryMemory implements MemoryPort {
   readonly name: string;
   readonly #score: MemoryScore | undefined;
-  readonly #entries = new Map<string, Stored>();
+  /** By the number of its store: of equal scores the highest comes first. */
+  readonly #entries = new Map<number, MemoryEntry>();
+  readonly #numbers = new Map<string, number>();
   readonly #index = new TextIndex();
-  #stored = 0;
+  #count = 0;
 
   constructor(options: InMemoryMemoryOptions = {}) {
     this.name = options.name ?? "in-memory";
@@ -47,8 +46,11 @@ export class InMemoryMemory implements MemoryPort {
   async store(input: MemoryEntryInput): Promise<string> {
     const id = checkedEntry(input).id ?? crypto.randomUUID();
     const entry = storedEntry(input, id);
-    this.#entries.set(id, { entry, number: this.#stored++ });
-    this.#index.set(id, textTerms(entry.content));
+    this.#remove(id);
+    const number = this.#count++;
+    this.#numbers.set(id, number);
+    this.#entries.set(number, entry);
+    this.#index.add(number, textTerms(entry.content));
     return id;
   }
 
@@ -57,36 +59,42 @@ export class InMemoryMemory implements MemoryPort {
     const { threshold = Number.NEGATIVE_INFINITY, filter, query: text } = query;
     const terms = textTerms(text);
     if (topK === 0 || terms.length === 0) return [];
-    const among = (id: string): boolean => matchesMetadata(this.#entries.get(id)?.entry.metadata ?? {}, filter);
+    const among = (number: number): boolean =>
+      filter === undefined || matchesMetadata(this.#entries.get(number)?.metadata ?? {}, filter);
     const scores =
       this.#score === undefined ? this.#index.best(terms, topK, among) : await this.#scores(this.#score, text, among);
-    const hits: { readonly score: number; readonly stored: Stored }[] = [];
-    for (const [id, score] of scores) {
-      const stored = this.#entries.get(id);
-      if (stored !== undefined && score >= threshold) hits.push({ score, stored });
+    const hits: MemoryEntry[] = [];
+    for (const [number, score] of [...scores].sort(([a, x], [b, y]) => y - x || b - a)) {
+      const entry = this.#entries.get(number);
+      if (hits.length === topK || score < threshold) break;
+      if (entry !== undefined) hits.push({ ...entry, score });
     }
-    return hits
-      .sort((a, b) => b.score - a.score || b.stored.number - a.stored.number)
-      .slice(0, topK)
-      .map(({ score, stored }) => ({ ...stored.entry, score }));
+    return hits;
   }
 
   async delete(id: string): Promise<void> {
-    this.#entries.delete(id);
-    this.#index.delete(id);
+    this.#remove(id);
+  }
+
+  #remove(id: string): void {
+    const number = this.#numbers.get(id);
+    if (number === undefined) return;
+    this.#numbers.delete(id);
+    this.#entries.delete(number);
+    this.#index.delete(number);
   }
 
   /** Of all entries there are when it begins; what is no number is no hit. */
   async #scores(
     score: MemoryScore,
     query: string,
-    among: (id: string) => boolean,
-  ): Promise<ReadonlyMap<string, number>> {
-    const scores = new Map<string, number>();
+    among: (number: number) => boolean,
+  ): Promise<ReadonlyMap<number, number>> {
+    const scores = new Map<number, number>();
     try {
-      for (const { entry } of [...this.#entries.values()]) {
+      for (const [number, entry] of [...this.#entries]) {
         const given = await score(query, entry);
-        if (typeof given === "number" && !Number.isNaN(given) && among(entry.id)) scores.set(entry.id, given);
+        if (typeof given === "number" && !Number.isNaN(given) && among(number)) scores.set(number, given);
       }
     } catch (cause) {
       throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });

@@ -29,6 +29,22 @@ export function termsOf(sql: MemoryStatements, key: number): readonly string[] {
   return typeof terms === "string" && terms !== "" ? terms.split(" ") : [];
 }
 
+const FEW = 2_000;
+
+/** Tells entries that have all these fields, without listing them where they are many; nothing without any field. */
+export function fieldFilter(sql: MemoryStatements, fields: EncodedFields): ((entry: number) => boolean) | undefined {
+  if (fields.length === 0) return undefined;
+  const hasAll = (entry: number): boolean =>
+    fields.every(([name, value]) => sql.hasField.get(name, value, entry) !== undefined);
+  for (const [name, value] of fields) {
+    const few = sql.fewWithField.all(name, value, FEW + 1);
+    if (few.length > FEW) continue;
+    const keys = new Set(few.map((row) => numberOf(row, "entry")).filter(hasAll));
+    return (entry) => keys.has(entry);
+  }
+  return hasAll;
+}
+
 /** The keys of the entries that have all these fields; nothing without any. */
 export function entriesWith(sql: MemoryStatements, filter: EncodedFields): ReadonlySet<number> | undefined {
   let keys: Set<number> | undefined;
@@ -45,4 +61,9 @@ export function numberOf(row: SqliteRow, column: string): number {
   const value = row[column];
   if (typeof value === "number") return value;
   throw new MemoryError("search", `${column} is damaged`);
+}
+
+/** The list of numbers in a column, which SQLite made as JSON. */
+export function numbersOf(row: SqliteRow, column: string): readonly number[] {
+  return JSON.parse(String(row[column] ?? "[]")) as readonly number[];
 }

@@ -26,13 +26,17 @@ const SQL = {
   addField: "INSERT OR IGNORE INTO ennead_memory_fields (name, value, entry) VALUES (?, ?, ?)",
   removeFields: "DELETE FROM ennead_memory_fields WHERE entry = ?",
   withField: "SELECT entry FROM ennead_memory_fields WHERE name = ? AND value = ?",
+  fewWithField: "SELECT entry FROM ennead_memory_fields WHERE name = ? AND value = ? LIMIT ?",
+  hasField: "SELECT 1 FROM ennead_memory_fields WHERE name = ? AND value = ? AND entry = ?",
   addTerms: "INSERT INTO ennead_memory_words (rowid, terms) VALUES (?, ?)",
   removeTerms: "DELETE FROM ennead_memory_words WHERE rowid = ?",
   terms: "SELECT terms FROM ennead_memory_words WHERE rowid = ?",
   totals: "SELECT entries, terms FROM ennead_memory_totals",
   addTotals: "UPDATE ennead_memory_totals SET entries = entries + ?, terms = terms + ?",
   having: "SELECT term, doc FROM ennead_memory_vocabulary WHERE term IN (SELECT value FROM json_each(?))",
-  ranks: "SELECT rowid AS entry, rank FROM ennead_memory_words WHERE ennead_memory_words MATCH ?",
+  // Two lists in one row cost half of what a row an entry does.
+  ranks: `SELECT json_group_array(rowid) AS entries, json_group_array(rank) AS ranks
+    FROM ennead_memory_words WHERE ennead_memory_words MATCH ?`,
   space: "SELECT key, model, dimensions FROM ennead_memory_spaces ORDER BY key DESC LIMIT 1",
   addSpace: "INSERT INTO ennead_memory_spaces (model, dimensions) VALUES (?, ?)",
   setVector: "INSERT OR REPLACE INTO ennead_memory_vectors (entry, space, vector) VALUES (?, ?, ?)",

@@ -1,6 +1,6 @@
 import { rarity, share, shareOfRank } from "./bm25.js";
 import { rarestFirst, type WeighedTerm } from "./rarest-first.js";
-import { numberOf, termsOf } from "./sqlite-entries.js";
+import { numberOf, numbersOf, termsOf } from "./sqlite-entries.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
 
 type Wanted = WeighedTerm & { readonly having: number };
@@ -22,13 +22,14 @@ export class SqliteTextSearch {
   }
 
   /** The best `limit` entries of `among`, or of all, in no order and perhaps some more. */
-  best(limit: number, among: ReadonlySet<number> | undefined): Map<number, number> {
+  best(limit: number, among: ((entry: number) => boolean) | undefined): Map<number, number> {
     return rarestFirst<number, Wanted>(this.#wanted, limit, {
       scan: ({ term, having }, found) => {
-        for (const row of this.#sql.ranks.iterate(`"${term}"`)) {
-          const entry = numberOf(row, "entry");
-          if (among?.has(entry) === false) continue;
-          found(entry, shareOfRank(numberOf(row, "rank"), this.#entries, having));
+        const row = this.#sql.ranks.get(`"${term}"`) ?? {};
+        const ranks = numbersOf(row, "ranks");
+        const ofRank = shareOfRank(this.#entries, having);
+        for (const [n, entry] of numbersOf(row, "entries").entries()) {
+          if (among?.(entry) !== false) found(entry, ofRank(ranks[n] ?? 0));
         }
       },
       scoreOf: (entry) => this.scoreOf(entry),

@@ -55,6 +55,30 @@ describe("the words of SqliteMemory", () => {
     }
   });
 
+  it("find within a filter that many entries pass as within one that few pass", async () => {
+    await using sqlite = new SqliteMemory({ path: ":memory:" });
+    const reference = new PlainReference();
+    const entries = Array.from({ length: 2_600 }, (_, n) => ({
+      id: `${n}`,
+      content: `tea ${n % 5 === 0 ? "green " : ""}${"leaf ".repeat(n % 3)}`,
+      metadata: { user: n < 2_300 ? "ann" : "bob", odd: n % 2 },
+    }));
+    for (const entry of entries) reference.store(entry);
+    await sqlite.storeAll(entries);
+    for (const filter of [
+      { user: "ann" },
+      { user: "ann", odd: 1 },
+      { user: "bob" },
+      { user: "bob", odd: 0 },
+      { user: "eve" },
+    ]) {
+      for (const query of ["green tea", "tea"]) {
+        const asked = { query, filter, topK: 20 };
+        expect(await hitsOf(sqlite, asked)).toEqual(reference.hits(asked));
+      }
+    }
+  });
+
   it("choose by the hundred rarest where a query has more, and find the last of them", async () => {
     await using sqlite = new SqliteMemory({ path: ":memory:" });
     const words = Array.from({ length: 300 }, (_, n) => `word${n}`);
