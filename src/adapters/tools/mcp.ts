@@ -16,7 +16,7 @@ import type { ToolPages } from "./mcp/tool-pages.js";
 
 export type { ElicitationAnswer, ElicitationHandler, ElicitationRequest } from "./mcp/elicitation.js";
 export type { McpEvent, McpListener } from "./mcp/mcp-events.js";
-export type { McpAddress, McpProcess, McpServer, McpToolProviderOptions } from "./mcp/mcp-options.js";
+export type { McpAddress, McpProcess, McpServer, McpServerLimits, McpToolProviderOptions } from "./mcp/mcp-options.js";
 export type { McpRuntime } from "./mcp/mcp-runtime.js";
 
 /** A tool that is offered, and where it is. */

@@ -34,14 +34,21 @@ export function decodeTool(raw: unknown): DecodedTool {
   const name = raw["name"];
   if (typeof name !== "string" || name === "") return { ok: false, name: "", reason: "has no name" };
   if (name.length > MAX_NAME) return { ok: false, name, reason: `has a name longer than ${MAX_NAME} characters` };
-  const { inputSchema, outputSchema, annotations } = raw;
+  const { outputSchema, annotations } = raw;
+  const inputSchema = ofObject(raw["inputSchema"]);
   const fault = inputFault(inputSchema) ?? outputFault(outputSchema);
   if (fault !== undefined) return { ok: false, name, reason: fault };
   try {
-    return { ok: true, tool: toolOf(adopt({ ...raw, annotations: hints(annotations) }, "tool"), name) };
+    return { ok: true, tool: toolOf(adopt({ ...raw, inputSchema, annotations: hints(annotations) }, "tool"), name) };
   } catch (error) {
     return { ok: false, name, reason: thrownLabel(error) };
   }
+}
+
+/** Many servers leave out the type of a schema that can be nothing else, and the schema of a tool without arguments. */
+function ofObject(schema: Json | undefined): Json {
+  if (schema === undefined || schema === null) return { type: "object" };
+  return isJsonObject(schema) && schema["type"] === undefined ? { type: "object", ...schema } : schema;
 }
 
 function inputFault(schema: Json | undefined): string | undefined {

@@ -9,7 +9,7 @@ import type { McpListener } from "./mcp-events.js";
 import { type McpRuntime, platformRuntime } from "./mcp-runtime.js";
 
 /** What every server may have. Times are milliseconds. */
-type CommonOptions = {
+export type McpServerLimits = {
   /** Default false: a server that cannot be reached is reported, and the tools of the others are offered. With true, the agent does not start without it. */
   readonly required?: boolean | undefined;
   /** How long starting, the handshake and the first listing may take; default 20,000. */
@@ -21,7 +21,7 @@ type CommonOptions = {
 };
 
 /** A server as a process of this machine. It inherits `PATH`, `HOME` and the like alone; anything else is named in `env`. */
-export type McpProcess = CommonOptions & {
+export type McpProcess = McpServerLimits & {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -29,7 +29,7 @@ export type McpProcess = CommonOptions & {
 };
 
 /** A server over streamable HTTP. Redirects are followed within its origin only. */
-export type McpAddress = CommonOptions & {
+export type McpAddress = McpServerLimits & {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent as a bearer token. A function is asked for every request, and once more when the token was refused. */

@@ -28,6 +28,8 @@ describe("a list of tools", () => {
       null,
       tool("text-schema", { inputSchema: { type: "string" } }),
       tool("no-schema", { inputSchema: undefined }),
+      tool("no-type", { inputSchema: { properties: { a: { type: "string" } } } }),
+      tool("list-schema", { inputSchema: [] }),
       tool("elsewhere", {
         inputSchema: { type: "object", properties: { a: { $ref: "https://evil.example/a.json" } } },
       }),
@@ -35,8 +37,10 @@ describe("a list of tools", () => {
       tool("no\u202ebidi", {}),
     ];
     await using s = await started({ servers: { s: hostile({ tools }) } });
-    const [good, bidi, ...others] = await s.list();
+    const [good, noSchema, noType, bidi, ...others] = await s.list();
     expect(others).toEqual([]);
+    expect(noSchema).toMatchObject({ name: "s__no-schema", inputSchema: { type: "object" } });
+    expect(noType?.inputSchema).toEqual({ type: "object", properties: { a: { type: "string" } } });
     expect(good).toMatchObject({ name: "s__good", description: "Is good.", source: "s" });
     expect(bidi?.name).toMatch(/^s__no_bidi_[0-9a-f]{10}$/);
     expect(await s.text(bidi?.name ?? "")).toBe("called no\u202ebidi");
@@ -47,7 +51,7 @@ describe("a list of tools", () => {
       ": has no name",
       ": is no object",
       'text-schema: its input schema has no type "object"',
-      "no-schema: its input schema is no object",
+      "list-schema: its input schema is no object",
       "elsewhere: its input schema refers to another document",
       "odd-output: its output schema is no object",
     ]);
