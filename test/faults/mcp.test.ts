@@ -53,8 +53,9 @@ describe("MCP in the field", () => {
   });
 
   test("F184: a cursor that never advances ends the listing, with each tool once", async () => {
-    await using s = await serving({ pages: "same-cursor", tools: named("a") });
-    expect(await s.names()).toEqual(["s__a"]);
+    await using s = await serving({ pages: "same-cursor", tools: named("a", "log") });
+    expect(await s.names()).toEqual(["s__a", "s__log"]);
+    expect((await s.text("s__log")).match(/"tools\/list"/g)).toHaveLength(2);
   });
 
   test("F185: a list that changes during a turn counts from the next request on", async () => {
