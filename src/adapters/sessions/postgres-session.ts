@@ -65,6 +65,9 @@ export async function appendSession(
   if (decision.type === "refuse") throw decision.error;
   if (decision.type === "applied") return decision.revision;
 
+  const batches = [...batchesOf(encoded.bodies)];
+  const last = batches.pop() ?? [];
+  const position = await addMessages(sql, tables, { ...stored, revision: String(decision.revision) }, batches);
   await sql(
     `WITH added AS (
         INSERT INTO ${tables.messages} (session, position, revision, body)
@@ -75,7 +78,7 @@ export async function appendSession(
         write_number = DEFAULT, updated_at = ${NOW}
       WHERE key = $1`,
     [
-      ...[stored["key"], numberOf(stored, "count"), decision.revision, encoded.bodies, encoded.operation],
+      ...[stored["key"], position, decision.revision, last, encoded.operation],
       ...[patched(stored, encoded), encoded.compaction ?? null],
     ],
   );
@@ -104,15 +107,7 @@ export async function saveSession(
   const { bodies, metadata, compaction, later } = encoded;
 
   await sql(`DELETE FROM ${tables.messages} WHERE session = $1`, [stored["key"]]);
-  let position = 0;
-  for (const batch of batchesOf(bodies)) {
-    await sql(
-      `INSERT INTO ${tables.messages} (session, position, revision, body)
-        SELECT $1, $2::bigint + nth - 1, $3, body FROM unnest($4::text[]) WITH ORDINALITY AS new (body, nth)`,
-      [stored["key"], position, revision, batch],
-    );
-    position += batch.length;
-  }
+  await addMessages(sql, tables, { ...stored, revision: String(revision), count: "0" }, batchesOf(bodies));
   await sql(
     `UPDATE ${tables.sessions} SET live = true, revision = $2, count = $3, metadata = $4, compaction = $5,
       later_fields = $6, write_number = DEFAULT, updated_at = ${NOW} WHERE key = $1`,
@@ -121,9 +116,28 @@ export async function saveSession(
   return revision;
 }
 
-const BATCH_UNITS = 16 * 1024 * 1024;
+/** Adds behind the `count` messages of a row, as of its revision; answers how many there are then. */
+async function addMessages(
+  sql: Sql,
+  { messages }: Tables,
+  stored: Row,
+  batches: Iterable<readonly string[]>,
+): Promise<number> {
+  let position = numberOf(stored, "count");
+  for (const batch of batches) {
+    await sql(
+      `INSERT INTO ${messages} (session, position, revision, body)
+        SELECT $1, $2::bigint + nth - 1, $3, body FROM unnest($4::text[]) WITH ORDINALITY AS new (body, nth)`,
+      [stored["key"], position, stored["revision"], batch],
+    );
+    position += batch.length;
+  }
+  return position;
+}
 
-/** Statements have a largest size; one body alone is never too large for it. */
+const BATCH_UNITS = 4 * 1024 * 1024;
+
+/** Each statement has to end within the timeout, and has a largest size; one body alone is never too large for it. */
 function* batchesOf(bodies: readonly string[]): Generator<readonly string[]> {
   let batch: string[] = [];
   let units = 0;
