@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { hookChain } from "../../src/adapters/hooks/hook-chain.js";
 import { defineHook } from "../../src/adapters/hooks/define-hook.js";
 import { defineTool, Type } from "../../src/adapters/tools/index.js";
+import { jsonSchemaTool } from "../../src/adapters/tools/json-schema.js";
+import { InMemoryResultStore, offloadResults } from "../../src/adapters/tools/offload.js";
 import { contentText } from "../../src/domain/content.js";
 import type { Json, JsonObject } from "../../src/domain/json.js";
 import type { ToolMessage } from "../../src/domain/message.js";
@@ -14,15 +16,23 @@ const properties = (fields: JsonObject, rest: JsonObject = {}): JsonObject => ({
   ...rest,
 });
 
+const described = { name: "t", description: "Takes arguments." };
+
+type Taker = (inputSchema: JsonObject, take: (args: JsonObject) => void) => ToolProvider;
+
+/** Sources that check nothing, and that check all. */
+const takers: Readonly<Record<string, Taker>> = {
+  "a source of its own": (inputSchema, take) => ({
+    listTools: () => [{ ...described, inputSchema }],
+    execute: (call) => take(call.arguments),
+  }),
+  "a tool of JSON Schema": (inputSchema, take) => jsonSchemaTool({ ...described, inputSchema, execute: take }),
+};
+
 /** What a tool receives when the model sends each of these arguments. */
-async function received(inputSchema: JsonObject, ...sent: readonly JsonObject[]): Promise<readonly JsonObject[]> {
+async function receivedBy(taker: Taker, inputSchema: JsonObject, sent: readonly JsonObject[]): Promise<unknown> {
   const seen: JsonObject[] = [];
-  const provider: ToolProvider = {
-    listTools: () => [{ name: "t", description: "Takes arguments.", inputSchema }],
-    execute: (call) => {
-      seen.push(call.arguments);
-    },
-  };
+  const provider = taker(inputSchema, (args) => void seen.push(args));
   const calls = sent.map((args, index) => ({ id: `c${index}`, name: "t", arguments: args }));
   await using agents = await testAgent({
     script: [toolCallsResponse(...calls), stopResponse("done")],
@@ -57,7 +67,10 @@ async function results(...tools: readonly (() => unknown)[]): Promise<readonly T
 const textsOf = (messages: readonly ToolMessage[]): readonly string[] =>
   messages.map(({ content, structured }) => (content.length > 0 ? contentText(content) : JSON.stringify(structured)));
 
-describe("arguments", () => {
+describe.each(Object.entries(takers))("arguments of %s", (_kind, taker) => {
+  const received = (inputSchema: JsonObject, ...sent: readonly JsonObject[]): Promise<unknown> =>
+    receivedBy(taker, inputSchema, sent);
+
   test("F113: numbers and booleans sent as text arrive as what they spell", async () => {
     const schema = properties(
       { n: { type: "integer" }, f: { type: "number" }, b: { type: "boolean" } },
@@ -163,6 +176,22 @@ describe("results", () => {
     expect(messages[0]?.structured).toBeUndefined();
     expect(Buffer.byteLength(textsOf(messages)[0] ?? "")).toBeLessThanOrEqual(256 * 1024);
   });
+});
+
+test("F127: a huge result that is offloaded leaves a beginning, and the rest within reach in the next turn", async () => {
+  const huge = `${"x".repeat(11_999_990)}the needle`;
+  const tool = defineTool({ name: "huge", description: "Gives.", parameters: Type.Object({}), execute: () => huge });
+  await using agents = await testAgent({
+    providers: [offloadResults(tool, { store: new InMemoryResultStore() })],
+    script: [toolCallsResponse({ id: "c1", name: "huge", arguments: {} }), stopResponse("long")],
+  });
+  const { toolResults, exchanges, finalSessionId } = await agents.agent.runTurn("go");
+  const [shown = ""] = textsOf(toolResults);
+  expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(16 * 1024);
+  const rest = { id: exchanges[0]?.executionId ?? "", offset: 11_999_990 };
+  agents.model.push(toolCallsResponse({ id: "c2", name: "read_result", arguments: rest }), stopResponse("found"));
+  const next = await agents.agent.runTurn("next", finalSessionId);
+  expect(textsOf(next.toolResults)).toEqual(["the needle\n[11999990 to 12000000 of 12000000: the end]"]);
 });
 
 test("a chain that changes a result and stops the turn at once does both", async () => {

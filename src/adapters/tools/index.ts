@@ -14,5 +14,5 @@ export {
 export { defineTool } from "./define-tool.js";
 export type { DefinedTool } from "./made-tool.js";
 export type { ToolDefinition, ToolOutput } from "./tool-definition.js";
-export type { ToolDescription, ToolFunctions } from "./tool-functions.js";
+export type { ToolDescription, ToolFunctions, Unchanging } from "./tool-functions.js";
 export { ToolRegistry } from "./tool-registry.js";

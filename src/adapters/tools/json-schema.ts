@@ -7,3 +7,4 @@ export {
   type JsonSchemaToolOptions,
 } from "./json-schema/json-schema-tool.js";
 export type { JsonSchemaArguments, JsonSchemaValue } from "./json-schema/json-schema-type.js";
+export type { ToolDescription, ToolFunctions } from "./tool-functions.js";

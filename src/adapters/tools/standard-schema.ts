@@ -11,3 +11,4 @@ export type {
   StandardResult,
   StandardSchema,
 } from "./standard-schema/standard-types.js";
+export type { ToolDescription, ToolFunctions, Unchanging } from "./tool-functions.js";

@@ -269,6 +269,7 @@ describe("a schema that cannot be checked as it is written", () => {
       object({}, { dependencies: { a: ["b"] } }),
       "at /dependencies is of an older draft; 2020-12 has dependentRequired",
     ],
+    ["an asynchronous schema", { $async: true, type: "object" }, "at /$async is not of JSON Schema"],
     [
       "a bound of draft 4",
       object({ a: { minimum: 1, exclusiveMinimum: true } }),

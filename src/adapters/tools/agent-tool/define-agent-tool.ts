@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, type TString, Type } from "@sinclair/typebox";
 import { CompositionError } from "../../../domain/errors.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { TurnInput } from "../../../ports/agent-api.js";
@@ -8,12 +8,12 @@ import type { DefinedTool } from "../made-tool.js";
 import type { ToolDescription } from "../tool-functions.js";
 import { type AgentSource, type AgentToolTurn, CalledAgent } from "./called-agent.js";
 
-const TASK = Type.Object({
+/** What an agent's tool takes unless it says otherwise: one text. */
+export type TaskParameters = TObject<{ task: TString }>;
+
+const TASK: TaskParameters = Type.Object({
   task: Type.String({ minLength: 1, description: "All it needs to know: it sees nothing else." }),
 });
-
-/** What an agent's tool takes unless it says otherwise: one text. */
-export type TaskParameters = typeof TASK;
 
 /** An agent as a tool of another. */
 export type AgentToolDefinition<P extends TObject = TaskParameters> = ToolDescription & {

@@ -15,6 +15,7 @@ export function readResultTool(name: string, store: ResultStore, maxBytes: numbe
   const most = maxBytes - NOTE_BYTES;
   return defineTool({
     name,
+    source: "offloadResults",
     description:
       "Reads more of a result that was too large to be shown whole. Positions and lengths are counted in characters.",
     parameters: Type.Object({
