@@ -16,7 +16,7 @@ export type ChildListener = {
 };
 
 /** A claim, its fixture's disposal, and the way here. */
-const silence = ({ timeoutMs }: CheckOrder): number => Math.min(2 * timeoutMs + 5_000, 2 ** 31 - 1);
+const silence = ({ timeoutMs }: CheckOrder): number => Math.min(2 * timeoutMs + 10_000, 2 ** 31 - 1);
 
 /** Starts `program` again to check a module, and resolves when that process has ended; one that stays silent is killed. */
 export async function runChild(program: string, order: CheckOrder, listener: ChildListener): Promise<ChildEnd> {

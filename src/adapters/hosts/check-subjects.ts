@@ -31,8 +31,10 @@ function exportsOf(module: object): readonly (readonly [string, unknown])[] {
   const own = Object.entries(module) as [string, unknown][];
   const named = own.filter(([name]) => name !== "default" && name !== "module.exports");
   const whole: unknown = Reflect.get(module, "default");
-  if (named.length > 0 || !isRecord(whole) || isMeant(whole)) return own.filter(([name]) => name !== "module.exports");
-  return Object.entries(whole);
+  if (named.length === 0 && isRecord(whole) && !isMeant(whole)) return Object.entries(whole);
+  // What is exported under a name is often the default as well.
+  const again = whole === undefined || named.some(([, value]) => value === whole);
+  return again ? named : [["default", whole], ...named];
 }
 
 function subjectOf(name: string, value: unknown, tables: Tables): Checked | undefined {

@@ -83,6 +83,12 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
     expect(common).toMatchObject({ code: 0, shown: expect.stringContaining(`${total} claims: ${total} passed`) });
   });
 
+  it("checks an export once that is the default as well", async () => {
+    const { code, shown } = await check(`export const observer = { ${SILENT} }; export default observer;`);
+    expect(shown).toContain(`${total} claims: ${total} passed`);
+    expect(code).toBe(0);
+  });
+
   it("checks only the claims that are named, and refuses one that nobody has", async () => {
     const module = `export const observer = { ${SILENT} };`;
     const two = await check(module, ["--only", "observer-takes-every-event", "--only", "observer-returns-nothing"]);
@@ -188,7 +194,7 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
       /make has not settled within 50 ms/,
     ],
     ["awaits for ever", "await new Promise(() => {});", [], /awaits at its top level what never settles/],
-    ["never finishes loading", hang, ["--timeout", "1"], /the module was not loaded within 5002 ms/],
+    ["never finishes loading", hang, ["--timeout", "1"], /the module was not loaded within 10002 ms/],
     ["ends the process", "process.exit(0);", [], /ended its process while it was loaded \(exit code 0\)/],
     ["fails behind its loading", 'Promise.reject(new Error("late"));', [], /fails behind its loading\ncaused by: late/],
     [
@@ -212,7 +218,7 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
     [
       "blocks",
       "async onShutdown() { for (;;); }",
-      /FAILED   lifecycle-is-named.*\n.*kept its process busy for 5120 ms/,
+      /FAILED   lifecycle-is-named.*\n.*kept its process busy for 10120 ms/,
     ],
     [
       "ends the process",
