@@ -70,7 +70,7 @@ export { commandDef, type InvokeRecord, RecordingCommands } from "./fakes/record
 export { type CompressRecord, type CompressStep, RecordingCompressor } from "./fakes/recording-compressor.js";
 export { RecordingHook, type StageMatch, type StageRecord } from "./fakes/recording-hook.js";
 export { RecordingLifecycle } from "./fakes/recording-lifecycle.js";
-export { type MemoryOperation, RecordingMemory } from "./fakes/recording-memory.js";
+export { type MemoryOperation, type MemoryOutcome, RecordingMemory } from "./fakes/recording-memory.js";
 export { RecordingObserver } from "./fakes/recording-observer.js";
 export { RecordingSessionStore, type SessionOperation, type SessionOutcome } from "./fakes/recording-session-store.js";
 export {

@@ -27,7 +27,19 @@ test("a compressor proposes its steps one a request, then nothing, and records w
     reason: "before-model",
     messages: [{ id: "m.0" }],
   });
+  expect(compressor.records.map(({ answer }) => answer.type)).toEqual(["view", "view", "none"]);
   expect(compressor.name).toBe("mine");
+});
+
+test("a compressor that is told to throw records what it threw", () => {
+  const compressor = new RecordingCompressor([
+    () => {
+      throw new Error("no room");
+    },
+  ]);
+  const context: CompressContext = { sessionId: "s", estimatedTokens: 9, reason: "requested", signal };
+  expect(() => compressor.compress([], context)).toThrow("no room");
+  expect(compressor.records[0]?.answer).toEqual({ type: "throw", error: new Error("no room") });
 });
 
 test("a memory finds stored text, keeps the rules for topK, threshold and filter, and records every request", async () => {
@@ -51,6 +63,15 @@ test("a memory finds stored text, keeps the rules for topK, threshold and filter
     "search",
     "search",
     "delete",
+  ]);
+  expect(memory.ops.map((op) => (op.outcome.ok ? op.outcome.ids : op.outcome.error))).toEqual([
+    [id],
+    ["a", id],
+    [],
+    [],
+    ["a"],
+    new MemoryError("search", "topK is not a whole number of at least 0"),
+    ["a"],
   ]);
   expect(Object.isFrozen(memory.ops[0])).toBe(true);
 });
@@ -88,5 +109,10 @@ test("commands answer with their outcome, reject with their error, and record wh
   await expect(commands.invoke("bad", {}, context)).rejects.toThrow("CommandError(execution-failed)");
   await expect(commands.invoke("nope", {}, context)).rejects.toThrow("CommandError(not-found)");
   commands.assertDone();
-  expect(commands.records[0]).toEqual({ id: "hello", args: { name: "x" }, sessionId: "s" });
+  const outcome = { type: "success", feedback: "hi" };
+  expect(commands.records[0]).toEqual({ id: "hello", args: { name: "x" }, sessionId: "s", outcome });
+  expect(commands.records.slice(1).map((record) => record.outcome)).toMatchObject([
+    { type: "throw", error: { kind: "execution-failed" } },
+    { type: "throw", error: { kind: "not-found" } },
+  ]);
 });

@@ -3,8 +3,13 @@ import { CommandError, Defect } from "../../domain/errors.js";
 import type { CommandContext, CommandPort } from "../../ports/command.js";
 import { frozen } from "./frozen.js";
 
-/** One invocation, as it was. */
-export type InvokeRecord = { readonly id: string; readonly args: CommandArgs; readonly sessionId?: string | undefined };
+/** One invocation, as it was, and what came of it. */
+export type InvokeRecord = {
+  readonly id: string;
+  readonly args: CommandArgs;
+  readonly sessionId?: string | undefined;
+  readonly outcome: CommandOutcome | { readonly type: "throw"; readonly error: CommandError };
+};
 
 /** A command definition; by default an action without parameters. */
 export function commandDef(id: string, overrides: Partial<CommandDef> = {}): CommandDef {
@@ -40,11 +45,13 @@ export class RecordingCommands implements CommandPort {
   }
 
   async invoke(id: string, args: CommandArgs, context: CommandContext): Promise<CommandOutcome> {
-    this.#records.push(Object.freeze({ id, args: frozen(args, "args"), sessionId: context.sessionId }));
-    const outcome = this.#outcomes.get(id);
-    if (outcome === undefined) throw new CommandError("not-found", "this port has no command of that id");
-    if (outcome instanceof CommandError) throw outcome;
-    return outcome;
+    const asked = { id, args: frozen(args, "args"), sessionId: context.sessionId };
+    const result = this.#outcomes.get(id) ?? new CommandError("not-found", "this port has no command of that id");
+    const failed = result instanceof CommandError;
+    const outcome = failed ? Object.freeze({ type: "throw" as const, error: result }) : frozen(result, "outcome");
+    this.#records.push(Object.freeze({ ...asked, outcome }));
+    if (failed) throw result;
+    return result;
   }
 
   get records(): readonly InvokeRecord[] {

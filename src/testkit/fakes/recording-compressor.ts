@@ -8,8 +8,11 @@ export type CompressStep =
   | CompressAction
   | ((messages: readonly AgentMessage[], context: CompressContext) => CompressAction);
 
-/** One request, as it was; the signal is left out. */
-export type CompressRecord = Omit<CompressContext, "signal"> & { readonly messages: readonly AgentMessage[] };
+/** One request, as it was, and what was answered; the signal is left out. */
+export type CompressRecord = Omit<CompressContext, "signal"> & {
+  readonly messages: readonly AgentMessage[];
+  readonly answer: CompressAction | { readonly type: "throw"; readonly error: unknown };
+};
 
 /** Proposes what its steps say, one a request, and `none` once they are used up: an agent asks before every model call. */
 export class RecordingCompressor implements Compressor {
@@ -24,9 +27,16 @@ export class RecordingCompressor implements Compressor {
 
   compress(messages: readonly AgentMessage[], context: CompressContext): CompressAction {
     const { signal: _, ...rest } = context;
-    this.#records.push(Object.freeze({ ...rest, messages: frozen(messages, "messages") }));
-    const step = this.#steps[this.#records.length - 1] ?? { type: "none" };
-    return typeof step === "function" ? step(messages, context) : step;
+    const asked = { ...rest, messages: frozen(messages, "messages") };
+    const step = this.#steps[this.#records.length] ?? { type: "none" };
+    try {
+      const action = typeof step === "function" ? step(messages, context) : step;
+      this.#records.push(Object.freeze({ ...asked, answer: frozen(action, "action") }));
+      return action;
+    } catch (error) {
+      this.#records.push(Object.freeze({ ...asked, answer: Object.freeze({ type: "throw" as const, error }) }));
+      throw error;
+    }
   }
 
   get records(): readonly CompressRecord[] {

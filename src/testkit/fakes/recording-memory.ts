@@ -13,11 +13,19 @@ import { textTerms } from "../../domain/text-terms.js";
 import type { MemoryPort } from "../../ports/memory.js";
 import { frozen } from "./frozen.js";
 
+/** What an operation answered: the ids that were stored, found or deleted, or the error it rejected with. */
+export type MemoryOutcome =
+  | { readonly ok: true; readonly ids: readonly string[] }
+  | { readonly ok: false; readonly error: unknown };
+
 /** A request made of the memory. */
-export type MemoryOperation =
+export type MemoryOperation = { readonly outcome: MemoryOutcome } & (
   | { readonly kind: "store"; readonly entry: MemoryEntryInput }
   | { readonly kind: "search"; readonly query: MemoryQuery }
-  | { readonly kind: "delete"; readonly id: string };
+  | { readonly kind: "delete"; readonly id: string }
+);
+
+type Asked<T = MemoryOperation> = T extends MemoryOperation ? Omit<T, "outcome"> : never;
 
 /** Keeps entries, finds those with words of the query, the score being the share of its words they have, and fails where it is told to. */
 export class RecordingMemory implements MemoryPort {
@@ -46,26 +54,24 @@ export class RecordingMemory implements MemoryPort {
   async store(input: MemoryEntryInput): Promise<string> {
     const { id = `memory-${this.#ops.length + 1}` } = checkedEntry(input);
     const entry = storedEntry(input, id);
-    this.#begin({ kind: "store", entry: frozen(input, "entry") });
-    this.#entries.set(id, entry);
+    this.#record({ kind: "store", entry: frozen(input, "entry") }, () => {
+      this.#entries.set(id, entry);
+      return [id];
+    });
     return id;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
-    this.#begin({ kind: "search", query: recorded(query) });
-    const topK = topKOf(query);
-    const wanted = new Set(textTerms(query.query));
-    return [...this.#entries.values()]
-      .filter(({ metadata }) => matchesMetadata(metadata, query.filter))
-      .map((entry) => Object.freeze({ ...entry, score: shareOf(wanted, entry.content) }))
-      .filter(({ score }) => score > 0 && score >= (query.threshold ?? 0))
-      .sort((a, b) => b.score - a.score)
-      .slice(0, topK);
+    let hits: readonly MemoryEntry[] = [];
+    this.#record({ kind: "search", query: recorded(query) }, () => {
+      hits = this.#hits(query);
+      return hits.map(({ id }) => id);
+    });
+    return hits;
   }
 
   async delete(id: string): Promise<void> {
-    this.#begin({ kind: "delete", id });
-    this.#entries.delete(id);
+    this.#record({ kind: "delete", id }, () => (this.#entries.delete(id) ? [id] : []));
   }
 
   get ops(): readonly MemoryOperation[] {
@@ -83,11 +89,31 @@ export class RecordingMemory implements MemoryPort {
     if (kind !== undefined) throw new Defect(`recording_memory_unfinished: no ${kind} came`);
   }
 
-  #begin(op: MemoryOperation): void {
-    this.#ops.push(Object.freeze(op));
-    const failure = this.#failures.get(op.kind);
-    this.#failures.delete(op.kind);
-    if (failure !== undefined) throw failure;
+  #hits(query: MemoryQuery): readonly MemoryEntry[] {
+    const topK = topKOf(query);
+    const wanted = new Set(textTerms(query.query));
+    return [...this.#entries.values()]
+      .filter(({ metadata }) => matchesMetadata(metadata, query.filter))
+      .map((entry) => Object.freeze({ ...entry, score: shareOf(wanted, entry.content) }))
+      .filter(({ score }) => score > 0 && score >= (query.threshold ?? 0))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, topK);
+  }
+
+  #record(asked: Asked, run: () => readonly string[]): void {
+    const failure = this.#failures.get(asked.kind);
+    this.#failures.delete(asked.kind);
+    try {
+      if (failure !== undefined) throw failure;
+      this.#add(asked, { ok: true, ids: Object.freeze(run()) });
+    } catch (error) {
+      this.#add(asked, { ok: false, error });
+      throw error;
+    }
+  }
+
+  #add(asked: Asked, outcome: MemoryOutcome): void {
+    this.#ops.push(Object.freeze({ ...asked, outcome: Object.freeze(outcome) }));
   }
 }
 
