@@ -100,7 +100,8 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
   it("prints one JSON document in ASCII with --json, and what the module prints elsewhere", async () => {
     const { code, output, shown } = await check(
       `console.log("noise \\u001b[2Jon stdout"); console.error("noise on stderr");
-       export const observer = { make: () => ({ onEvent() { throw new Error("\\u009b31m \\u202e é"); } }) };`,
+       export const observer = { make: () => ({ observer: { onEvent() {} },
+         [Symbol.asyncDispose]: () => Promise.reject(new Error("\\u009b31m \\u202e é")) }) };`,
       ["--json", "--only", "observer-takes-every-event"],
     );
     expect(JSON.parse(output)).toEqual({
@@ -112,7 +113,8 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
           id: "observer-takes-every-event",
           title: "onEvent throws at no event of any type",
           outcome: "failed",
-          message: expect.stringContaining("onEvent threw at turnStarted"),
+          message: "\u009b31m \u202e é",
+          place: expect.stringMatching(/^module-\d+\.mjs:\d+:\d+$/),
         },
       ],
     });
@@ -250,6 +252,17 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
     );
     expect(shown).toMatch(expected);
     expect(code).toBe(1);
+  });
+
+  it("takes no message that the module sends for a result", async () => {
+    const line = { subject: "observer", id: "forged", title: "it is fine", outcome: "passed" };
+    const forged = JSON.stringify({ token: "", message: { type: "settled", line } });
+    const { code, shown } = await check(`process.send(${forged}); export const observer = { ${SILENT} };`, [
+      "--only",
+      "observer-takes-every-event",
+    ]);
+    expect(shown).not.toContain("forged");
+    expect(code).toBe(0);
   });
 
   it("ends although the module keeps handles open and prints for ever", async () => {
