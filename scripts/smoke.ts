@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readApi } from "./api-report.ts";
-import { bundled, peers } from "./entries.ts";
+import { bundled, type Entry, peers } from "./entries.ts";
 import { checkRunners } from "./packed-claims.ts";
 
 /** Installs the packed tarball somewhere else and uses it there as an ES module and as CommonJS. */
@@ -55,12 +55,16 @@ assert.equal(tool.validate("say", { word: "even" }).ok, true);
 assert.equal(tool.validate("say", { word: "odd" }).ok, false);
 `;
 
+/** The peers that an entry may load: those of its own file and of the folder of that name. */
+function peersOf({ source }: Entry): readonly string[] {
+  const folder = `${source.slice(0, -".ts".length)}/`;
+  return Object.keys(peers).filter((name) => peers[name]?.some((file) => file === source || file.startsWith(folder)));
+}
+
 /** Every entry alone: how many files it loads, and that it loads no optional peer unless the table says so. */
 const loadCheck = `
 const { execFileSync } = require("node:child_process");
-for (const [specifier, allowed] of ${JSON.stringify(
-  api.map(({ entry }) => [entry.specifier, Object.keys(peers).filter((name) => peers[name]?.includes(entry.source))]),
-)}) {
+for (const [specifier, allowed] of ${JSON.stringify(api.map(({ entry }) => [entry.specifier, peersOf(entry)]))}) {
   const script = "require(" + JSON.stringify(specifier) + "); console.log(JSON.stringify(Object.keys(require.cache)))";
   const files = JSON.parse(execFileSync(process.execPath, ["-e", script], { encoding: "utf8" }));
   const own = files.filter((file) => /node_modules[\\\\/]ennead[\\\\/]/.test(file));
