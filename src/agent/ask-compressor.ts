@@ -45,8 +45,7 @@ export async function askCompressor(
   const name = `compress#${run.round}.${step}`;
   const timeoutMs = run.wiring.settings.limits.compressTimeoutMs;
   const work = (): Promise<Recorded> => recorded(run, compressor, request, asked);
-  const outcome = await run.scope.step(name, work, { interruptible: true, timeoutMs });
-  link.release();
+  const outcome = await run.scope.step(name, work, { interruptible: true, timeoutMs }).finally(() => link.release());
   if (!outcome.ok) {
     // Nobody waits for what it may still be doing.
     link.giveUp();

@@ -254,11 +254,25 @@ describe("estimates are corrected by what the provider reports (C1)", () => {
   test.each<[string, ModelResponse["usage"]]>([
     ["missing", undefined],
     ["zero", { inputTokens: 0 }],
-    ["without what was read from a cache", { inputTokens: 20, cachedInputTokens: 4_000 }],
+    ["without what was read from a cache", { inputTokens: 700, cachedInputTokens: 4_000 }],
     ["far too small", { inputTokens: 3 }],
     ["far too large", { inputTokens: 9_000_000 }],
   ])("not by usage that is %s", async (_, usage) => {
     expect((await contextsOf([usage])).map(({ correction }) => correction)).toEqual([1, 1]);
+  });
+
+  test("what was reported of a request before a compaction does not compact what is left", async () => {
+    const asked: number[] = [];
+    const compressor = compressing((messages, { estimatedTokens }) => {
+      asked.push(estimatedTokens);
+      return messages.length > 4 ? { type: "replace", messages: [userMessage("summary")] } : { type: "none" };
+    });
+    const large = { ...stopResponse("done"), usage: { inputTokens: 1_500, outputTokens: 1 } };
+    await using t = await seeded({ script: [large, stopResponse("more")], compressors: [compressor] });
+    await t.agent.runTurn("one", "s");
+    await t.agent.runTurn("two", "s");
+    expect(asked[0]).toBeGreaterThan(900);
+    expect(asked[1]).toBeLessThan(100);
   });
 
   test("never by more than four times, nor below a half", async () => {
