@@ -12,6 +12,7 @@ import {
   runClaims,
   stopResponse,
   testAgent,
+  testStageContext,
   type TestAgent,
   toolCallResponse,
   toolOutcome,
@@ -24,6 +25,17 @@ async function memoryOf(...entries: (string | MemoryEntryInput)[]): Promise<InMe
 }
 
 const shared = (options: Partial<RecallOptions> = {}) => recall({ scope: "shared", ...options });
+
+const sampleResult = () => ({
+  messages: [],
+  toolResults: [],
+  exchanges: [],
+  usage: {},
+  rounds: 1,
+  deferred: [],
+  undelivered: [],
+  finalSessionId: "s",
+});
 
 /** Texts of the messages of each request, without the system prompt. */
 const requests = ({ model }: TestAgent): string[][] =>
@@ -236,6 +248,19 @@ describe("recall with extract", () => {
     expect(events(t, "remembered")).toEqual([{ count: 2 }]);
     await t.agent.runTurn("the answer?", "other");
     expect(requests(t)[2]?.[0]).toContain("The answer was 42");
+  });
+
+  it("keeps what it kept before once more under the same ids, where the end of a turn is done again after a crash", async () => {
+    const memory = await memoryOf();
+    const hook = shared({ extract: keepText });
+    const result = { ...sampleResult(), status: "completed", text: "42", turnId: "turn-1" } as const;
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await hook.onStage({ kind: "afterTurn", result }, testStageContext({ memory }));
+    }
+    expect((await memory.search({ query: "answer more" })).map(({ id }) => id).sort()).toEqual([
+      "turn-1.memory.0",
+      "turn-1.memory.1",
+    ]);
   });
 
   it("keeps nothing of a turn that did not complete", async () => {
