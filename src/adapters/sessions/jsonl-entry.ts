@@ -30,6 +30,8 @@ export type EntryChange =
   | {
       readonly type: "session";
       readonly revision: Revision;
+      /** How many messages the records that follow hold of it. */
+      readonly count: number;
       readonly metadata: JsonObject;
       readonly compaction?: Compaction;
       readonly later?: JsonObject;
@@ -58,10 +60,11 @@ export function appendMembers(place: EntryPlace, revision: Revision, delta: Enco
 export function sessionMembers(
   place: EntryPlace,
   revision: Revision,
-  session: Omit<EncodedSession, "bodies">,
+  session: EncodedSession,
   operations: ReadonlyMap<string, Revision>,
 ): string {
-  const fields = [`"revision":${revision},"metadata":${JSON.stringify(session.metadata)}`];
+  const fields = [`"revision":${revision},"count":${session.bodies.length}`];
+  fields.push(`"metadata":${JSON.stringify(session.metadata)}`);
   if (session.compaction !== undefined) fields.push(`"compaction":${session.compaction}`);
   if (session.later !== undefined) fields.push(`"later":${session.later}`);
   fields.push(`"operations":${JSON.stringify([...operations])}`);
@@ -140,13 +143,21 @@ function decodeAppend({
   };
 }
 
-function decodeSession({ revision, metadata, compaction, later, operations }: JsonObject): EntryChange | undefined {
-  if (!isCount(revision) || !isJsonObject(metadata) || !areOperations(operations)) return undefined;
+function decodeSession({
+  revision,
+  count,
+  metadata,
+  compaction,
+  later,
+  operations,
+}: JsonObject): EntryChange | undefined {
+  if (!isCount(revision) || !isCount(count) || !isJsonObject(metadata) || !areOperations(operations)) return undefined;
   if (compaction !== undefined && !isCompaction(compaction)) return undefined;
   if (later !== undefined && !isJsonObject(later)) return undefined;
   return {
     type: "session",
     revision,
+    count,
     metadata,
     operations,
     ...(compaction && { compaction }),

@@ -39,6 +39,8 @@ export class JsonlLog {
   #lastOffset = 0;
   #damagedLine: number | undefined;
   #brokenBytes = 0;
+  /** Messages of a saved session that have not come yet; its file was whole when it was put in place. */
+  #missing = 0;
   /** How far the file was read. */
   size = 0;
   /** The end that was read is no end of a line: what is written next must begin a new one. */
@@ -87,7 +89,9 @@ export class JsonlLog {
       }
     }
     this.size = size;
-    if (this.#damagedLine !== undefined && reading.salvage !== true) throw this.#damage(this.#damagedLine);
+    if (reading.salvage === true) return seen;
+    if (this.#damagedLine !== undefined) throw this.#damage(this.#damagedLine);
+    if (this.#missing > 0) throw this.#damage(this.#lines + 1);
     return seen;
   }
 
@@ -203,6 +207,7 @@ export class JsonlLog {
     if (change.type === "messages" || change.type === "append") {
       this.count += change.messages.length;
       for (const message of change.messages) messages?.push(message);
+      if (change.type === "messages") this.#missing -= change.messages.length;
       if (change.type === "messages") return true;
       this.#patch(change);
       this.operations.set(change.operation, change.revision);
@@ -210,6 +215,7 @@ export class JsonlLog {
       return change.revision !== before;
     }
     this.revision = change.revision;
+    this.#missing = change.count;
     this.metadata = adopt(change.metadata, "metadata");
     this.compaction = change.compaction && adopt(change.compaction, "compaction");
     this.later = change.later && adopt(change.later, "session");

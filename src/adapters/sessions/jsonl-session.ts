@@ -157,7 +157,7 @@ const RECORD = 1_000_000;
 function* sessionLines(
   place: EntryPlace,
   revision: Revision,
-  { bodies, ...session }: EncodedSession,
+  session: EncodedSession,
   operations: ReadonlyMap<string, Revision>,
 ): Generator<string> {
   let { text, sum } = encodeLine(sessionMembers(place, revision, session, operations));
@@ -165,10 +165,10 @@ function* sessionLines(
   let batch: string[] = [];
   let length = 0;
   let { number } = place;
-  for (const [index, body] of bodies.entries()) {
+  for (const [index, body] of session.bodies.entries()) {
     batch.push(body);
     length += body.length;
-    if (length < RECORD && index < bodies.length - 1) continue;
+    if (length < RECORD && index < session.bodies.length - 1) continue;
     number += 1;
     ({ text, sum } = encodeLine(messagesMembers({ number, after: sum, at: place.at }, batch)));
     yield `${text}\n`;

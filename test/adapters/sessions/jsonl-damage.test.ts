@@ -146,6 +146,20 @@ describe("damage", () => {
     expect(idsIn(await fixture.store.load("s"))).toEqual(["new"]);
   });
 
+  test("a whole record that is not the one that was there is noticed at the next one", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    const other = encodeLine(
+      JSON.stringify(JSON.parse(fixture.linesOf("s")[1] ?? ""))
+        .replace(/^.*?"number"/, '"number"')
+        .replace('"text":"b"', '"text":"X"')
+        .slice(0, -1),
+    );
+    changeLine(fixture, 2, () => other.text);
+    const message = expect.stringContaining("file s.jsonl, line 3 is damaged");
+    await expect(fixture.reopen().load("s")).rejects.toMatchObject({ kind: "corrupt", message });
+  });
+
   test("a file of text in a session's place is corrupt, listed, and gone with a delete", async () => {
     await using fixture = jsonlFixture();
     await fixture.store.append("s", deltaOf("o", 0, [note("a")]));
