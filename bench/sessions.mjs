@@ -78,20 +78,20 @@ function growthOf(kind, counts, runs) {
       title: `append to ${short(counts[last])} messages against ${short(counts[0])}`,
       ...ratio,
       value: appends[last] / appends[0],
-      note: `${list(appends)} ms at ${lengths}`,
+      note: `${list(appends)} ms by the clock at ${lengths}`,
     }),
     row(kind, "tail", {
       title: `load of what is new, of ${short(counts[last])} against ${short(counts[0])}`,
       ...ratio,
       value: tails[last] / tails[0],
-      note: `${list(tails)} ms at ${lengths}`,
+      note: `${list(tails)} ms by the clock at ${lengths}`,
     }),
     row(kind, "load", {
       title: `growth of a load from ${short(counts[first])} to ${short(counts[last])} messages`,
       unit: "exponent",
       target: 1.2,
       value: exponent,
-      note: `${list(loads)} ms at ${lengths}`,
+      note: `${list(loads)} ms by the clock at ${lengths}`,
     }),
     row(kind, "memory", {
       title: `peak memory with a session of ${short(counts[last])}`,
@@ -108,7 +108,7 @@ function manyOf(kind, sessions, { atOnce, peakMiB }) {
       title: `${short(sessions)} sessions at once, an append and a load each`,
       unit: "ms",
       value: median(atOnce),
-      note: `peak memory ${peakMiB.toFixed(0)} MiB`,
+      note: `by the clock; peak memory ${peakMiB.toFixed(0)} MiB`,
     }),
   ];
 }

@@ -56,12 +56,13 @@ function fieldRows(place: FieldRow["place"], fields: object): FieldRow[] {
   return rows.map(([name, value]) => ({ place, name: textKey(name), body: JSON.stringify(value) }));
 }
 
-/** Throws `SessionError("corrupt")` unless there are `count` sound messages. */
-export function decodeMessages(rows: readonly Row[], count: number): AgentMessage[] {
-  return decodeBodies(
-    rows.map((row) => row["body"]),
-    count,
-  );
+/** Decodes each row as it is read. Throws `SessionError("corrupt")` unless there are `count` sound messages. */
+export function decodeMessages(rows: Iterable<Row>, count: number, from: number): AgentMessage[] {
+  return decodeBodies(bodiesIn(rows), count, from);
+}
+
+function* bodiesIn(rows: Iterable<Row>): Generator<unknown, void> {
+  for (const row of rows) yield row["body"];
 }
 
 /** Metadata and the root fields of a session; a damaged one is `SessionError("corrupt")`. */

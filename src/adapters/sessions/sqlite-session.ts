@@ -27,7 +27,7 @@ export function loadSession(sql: Statements, id: string, known: Revision | undef
   const key = numberOf(stored, "key");
   const revision = numberOf(stored, "revision");
   const from = known !== undefined && known <= revision ? after(sql, key, known) : 0;
-  const messages = decodeMessages(sql.messages.all(key, from), numberOf(stored, "count") - from);
+  const messages = decodeMessages(sql.messages.iterate(key, from), numberOf(stored, "count") - from, from);
   const { root, metadata } = decodeFields(sql.fields.all(key));
   return { ...root, messages, metadata, revision, ...(from === 0 ? undefined : { from }) };
 }

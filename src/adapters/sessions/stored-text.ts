@@ -20,13 +20,17 @@ export function encodeMessage(message: AgentMessage): string {
 }
 
 /** Throws `SessionError("corrupt")` unless there are `count` sound messages; the first one is number `from` in errors. */
-export function decodeBodies(bodies: readonly unknown[], count: number, from = 0): AgentMessage[] {
-  if (bodies.length !== count) throw new SessionError("corrupt", `${bodies.length} of ${count} messages are there`);
-  return bodies.map((body, index) => {
-    const message = decodeObject(body, `message ${from + index}`);
+export function decodeBodies(bodies: Iterable<unknown>, count: number, from = 0): AgentMessage[] {
+  const messages: AgentMessage[] = [];
+  for (const body of bodies) {
+    const message = decodeObject(body, `message ${from + messages.length}`);
     // Stores keep messages of every version: what is an object is one.
-    return message as unknown as AgentMessage;
-  });
+    messages.push(message as unknown as AgentMessage);
+  }
+  if (messages.length !== count) {
+    throw new SessionError("corrupt", `${messages.length} of ${count} messages are there`);
+  }
+  return messages;
 }
 
 /** A stored JSON object; anything else is `SessionError("corrupt")`. */
