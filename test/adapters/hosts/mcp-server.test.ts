@@ -405,14 +405,48 @@ describe("from an agent to an agent", () => {
     expect(seen).toEqual([{ progress: 1, total: 2 }]);
   });
 
-  test("over stdio: in a process of its own, which ends with its client", async () => {
-    using programs = childPrograms();
-    const program = await programs.bundle("test/support/mcp-host-program.ts");
-    await using far = await started({ servers: { far: { command: process.execPath, args: [program] } } });
-    expect(textOf(await far.call("far__add", { a: 20, b: 22 }))).toBe("42");
-    await far.mcp.onShutdown();
-    expect(far.events.filter(({ type }) => type !== "connected")).toEqual([]);
+  test.each(["initialize", "auto"] as const)("over HTTP, with the protocol that %s finds", async (protocol) => {
+    const begun = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
+    const hang = tool("hang", ({ signal, progress }) => {
+      signal.addEventListener("abort", () => aborted.resolve());
+      progress({ progress: 1 });
+      return Promise.withResolvers<never>().promise;
+    });
+    await using s = await served({ tools: [add, hang] });
+    const versions = new Set<string | null>();
+    const spying: typeof fetch = (input, init) => {
+      versions.add(new Headers(init?.headers).get("mcp-protocol-version"));
+      return fetch(input, init);
+    };
+    await using far = await started({ servers: { far: { url: s.url, protocol, fetch: spying } } });
+    expect([...versions].at(-1)).toBe(protocol === "auto" ? "2026-07-28" : "2025-11-25");
+    expect(await far.text("far__add", { a: 1, b: 2 })).toBe('{"sum":3}');
+    const controller = new AbortController();
+    const call = far.text("far__hang", {}, { signal: controller.signal, progress: () => begun.resolve() });
+    await begun.promise;
+    controller.abort();
+    expect(await call).toMatch(/was aborted/);
+    await aborted.promise;
+    const changed = Promise.withResolvers<void>();
+    far.mcp.onToolsChanged(changed.resolve);
+    s.registry.register(tool("late", () => "late"));
+    s.server.toolsChanged();
+    await changed.promise;
+    expect(await far.names()).toEqual(["far__add", "far__hang", "far__late"]);
   });
+
+  test.each(["initialize", "auto"] as const)(
+    "over stdio (%s): in a process that ends with its client",
+    async (protocol) => {
+      using programs = childPrograms();
+      const program = await programs.bundle("test/support/mcp-host-program.ts");
+      await using far = await started({ servers: { far: { command: process.execPath, args: [program], protocol } } });
+      expect(textOf(await far.call("far__add", { a: 20, b: 22 }))).toBe("42");
+      await far.mcp.onShutdown();
+      expect(far.events.filter(({ type }) => type !== "connected")).toEqual([]);
+    },
+  );
 
   test("over streams: the end of the input ends the connection", async () => {
     await using s = await served();

@@ -45,8 +45,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     if (!("method" in message) || message.method !== "notifications/cancelled") return;
     const id: unknown = isJsonObject(message.params) ? message.params["requestId"] : undefined;
     if (typeof id !== "string" && typeof id !== "number") return;
-    this.#open.get(id)?.abort();
-    this.#open.delete(id);
+    this.#end(id);
   }
 
   /** Says goodbye to the server, for as long as the grace lasts. */
@@ -61,10 +60,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     await super.close();
   }
 
+  #end(id: string | number): void {
+    this.#open.get(id)?.abort();
+    this.#open.delete(id);
+  }
+
   async #request(message: JSONRPCMessage, id: string | number, options?: SendOptions): Promise<void> {
     const controller = new AbortController();
     this.#open.set(id, controller);
+    // In the protocol of 2026 the SDK cancels by ending the request.
+    options?.requestSignal?.addEventListener("abort", () => this.#end(id), { once: true });
     const onRequestStreamEnd = (): void => {
+      options?.onRequestStreamEnd?.();
       if (!this.#open.delete(id)) return;
       const error = { code: BROKEN_OFF, message: "the server ended the stream without an answer" };
       this.onmessage?.({ jsonrpc: "2.0", id, error });

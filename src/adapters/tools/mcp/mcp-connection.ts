@@ -11,6 +11,7 @@ import { callError, isSessionGone, reasonOf } from "./mcp-failure.js";
 import type { McpServer, McpSettings } from "./mcp-options.js";
 import { McpSession, type SessionCall } from "./mcp-session.js";
 import { lastWords, secretsOf, transportOf } from "./mcp-transports.js";
+import { orAborted } from "./or-aborted.js";
 import type { Secrets } from "./secrets.js";
 import type { ToolPages } from "./tool-pages.js";
 
@@ -152,12 +153,17 @@ export class McpConnection {
     const clock = new CallClock(this.#closed.signal, { silenceMs: startTimeoutMs, totalMs: startTimeoutMs }, runtime);
     const transport = transportOf(this.#options, this.#settings, this.#secrets);
     const noises = new Set<string>();
-    const session = new McpSession(this.server, transport, this.#settings, {
-      onClosed: () => this.#lost(session, transport),
-      onToolsChanged: () => this.#changed(session),
-      onNoise: (error) => this.#noise(error, noises),
-      onAsking: (asking) => this.#hold(asking),
-    });
+    const session = new McpSession(
+      { server: this.server, protocol: this.#options.protocol },
+      transport,
+      this.#settings,
+      {
+        onClosed: () => this.#lost(session, transport),
+        onToolsChanged: () => this.#changed(session),
+        onNoise: (error) => this.#noise(error, noises),
+        onAsking: (asking) => this.#hold(asking),
+      },
+    );
     try {
       await session.open(clock.signal);
       this.#session = session;
@@ -251,18 +257,5 @@ export class McpConnection {
   #leave(end: Promise<void>): void {
     const quiet = end.catch(() => undefined).finally(() => this.#leftovers.delete(quiet));
     this.#leftovers.add(quiet);
-  }
-}
-
-/** Rejects when the signal fires first; the work goes on. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(new Error("aborted"));
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }

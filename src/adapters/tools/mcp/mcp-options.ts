@@ -12,6 +12,8 @@ import { type McpRuntime, platformRuntime } from "./mcp-runtime.js";
 export type McpServerLimits = {
   /** Default false: a server that cannot be reached is reported, and the tools of the others are offered. With true, the agent does not start without it. */
   readonly required?: boolean | undefined;
+  /** `"initialize"` (default) speaks the protocol of 2025, which every server knows. `"auto"` asks first whether the server speaks that of 2026-07-28. */
+  readonly protocol?: "initialize" | "auto" | undefined;
   /** How long starting, the handshake and the first listing may take; default 20,000. */
   readonly startTimeoutMs?: number | undefined;
   /** How long a call may be silent; each progress notification begins it anew. Default 60,000. */
@@ -93,7 +95,7 @@ const OPTIONS = [
   "runtime",
   "clientInfo",
 ];
-const COMMON = ["required", "startTimeoutMs", "timeoutMs", "maxTotalTimeoutMs"];
+const COMMON = ["required", "protocol", "startTimeoutMs", "timeoutMs", "maxTotalTimeoutMs"];
 const PROCESS = ["command", "args", "env", "cwd", ...COMMON];
 const ADDRESS = ["url", "headers", "authToken", "fetch", ...COMMON];
 
@@ -133,6 +135,8 @@ function checkServer(name: string, server: McpServer): void {
     if (server[field] !== undefined && !isTimeLimit(server[field]))
       throw invalid(`${place}: ${field} is no number above 0`);
   }
+  if (!["initialize", "auto", undefined].includes(server.protocol))
+    throw invalid(`${place}: protocol is initialize or auto`);
   if ("command" in server) checkProcess(place, server as McpProcess);
   else checkAddress(place, server as McpAddress);
 }

@@ -2,7 +2,8 @@ import { Client, type Transport } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../domain/json.js";
 import { askUser } from "./elicitation.js";
 import { LONGEST_MS } from "./mcp-runtime.js";
-import type { McpSettings } from "./mcp-options.js";
+import type { McpServerLimits, McpSettings } from "./mcp-options.js";
+import { orAborted } from "./or-aborted.js";
 import { readToolPages, type ToolPages } from "./tool-pages.js";
 
 /** Whom a session tells. */
@@ -20,6 +21,9 @@ export type SessionCall = {
   readonly onProgress: (progress: JsonObject) => void;
 };
 
+/** A server of 2025 may say nothing at all to a question it does not know. */
+const PROBE_MS = 3_000;
+
 /** Answers are decoded by us: one block of a kind that the SDK does not know must not cost the others. */
 const AS_IT_IS = {
   "~standard": { version: 1, vendor: "ennead", validate: (value: unknown) => ({ value }) },
@@ -31,11 +35,19 @@ export class McpSession {
   readonly #transport: Transport;
   readonly #settings: McpSettings;
 
-  constructor(server: string, transport: Transport, settings: McpSettings, listener: SessionListener) {
+  constructor(
+    { server, protocol = "initialize" }: { readonly server: string } & Pick<McpServerLimits, "protocol">,
+    transport: Transport,
+    settings: McpSettings,
+    listener: SessionListener,
+  ) {
     this.#transport = transport;
     this.#settings = settings;
     const asks = settings.onElicitation !== undefined;
     this.#client = new Client(settings.clientInfo, {
+      versionNegotiation: protocol === "auto" ? { mode: "auto", probe: { timeoutMs: PROBE_MS } } : { mode: "legacy" },
+      // In the protocol of 2026 changes are told only to those who ask for it.
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: listener.onToolsChanged } },
       capabilities: asks ? { elicitation: { form: {}, url: {} } } : {},
       // Nothing of a server's is compiled: what there is to check is checked by us.
       jsonSchemaValidator: {
@@ -67,7 +79,8 @@ export class McpSession {
   /** Starts the transport and shakes hands. When it rejects, the transport is closed. */
   async open(signal: AbortSignal): Promise<void> {
     try {
-      await this.#client.connect(this.#transport, { signal, timeout: LONGEST_MS });
+      // The question which protocol it speaks knows no signal.
+      await orAborted(this.#client.connect(this.#transport, { signal, timeout: LONGEST_MS }), signal);
     } catch (error) {
       await this.#transport.close();
       throw error;

@@ -80,6 +80,16 @@ describe.each(["stdio", "streamable HTTP"] as const)("the real everything server
   });
 });
 
+test("a real server that does not know the protocol of 2026 is spoken to in that of 2025", async () => {
+  const servers = {
+    pipe: { ...everything, protocol: "auto" as const },
+    web: { url: await overHttp(), protocol: "auto" as const },
+  };
+  await using s = await started({ servers });
+  expect(await s.text("pipe__echo", { message: "1" })).toBe("Echo: 1");
+  expect(await s.text("web__echo", { message: "2" })).toBe("Echo: 2");
+});
+
 test("a real server that was started anew serves the next call", async () => {
   const first = await everythingOverHttp();
   await using s = await started({ servers: { all: { url: first.url } } });
