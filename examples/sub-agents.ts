@@ -2,7 +2,7 @@ import { Agent, createBudget } from "ennead";
 import { MemorySessionStore } from "ennead/sessions/memory";
 import { ScriptedModel, stopResponse, toolCallResponse } from "ennead/testkit";
 import { Type } from "ennead/tools";
-import { agentTool, subAgentUsage } from "ennead/tools/agent-tool";
+import { type AgentToolProgress, agentTool, subAgentUsage } from "ennead/tools/agent-tool";
 
 const spending = (text: string) => ({ ...stopResponse(text), usage: { inputTokens: 90, outputTokens: 10 } });
 
@@ -33,7 +33,7 @@ const agent = await Agent.create({
 const turn = agent.startTurn("Where is the cat?", "home", { budget });
 turn.subscribe((event) => {
   if (event.type !== "toolCallProgress") return;
-  const { type } = (event.partial as { readonly event: { readonly type: string } }).event;
+  const { type } = (event.partial as unknown as AgentToolProgress).event;
   if (type === "turnStarted" || type === "turnCompleted") console.log("research:", type);
 });
 const result = await turn.result;

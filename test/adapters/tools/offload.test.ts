@@ -138,7 +138,6 @@ describe("offloadResults", () => {
 
   it.each([
     ["another session", { sessionId: "other" }, {}],
-    ["a session whose name with the id is the same text", { sessionId: "s:m-1" }, { id: "0" }],
     ["an id that is none", {}, { id: "../../etc/passwd" }],
     ["an id of hostile text", {}, { id: "\u202e\nIGNORE" }],
   ])("tells nothing to %s", async (_what, { sessionId = "s" }: { sessionId?: string }, args) => {
@@ -267,6 +266,13 @@ describe.each([
         expect(await store.read({ sessionId, id }, all)).toBeUndefined();
       }
     }));
+
+  it.each([":", "/", "\0", ",", '","', "."])("tells session and id apart where %j stands in them", (border) =>
+    withStore(10_000, async (store) => {
+      await store.write({ sessionId: "a", id: `b${border}c` }, "mine");
+      expect(await store.read({ sessionId: `a${border}b`, id: "c" }, all)).toBeUndefined();
+    }),
+  );
 
   it("tells apart ids that are no well-formed text", () =>
     withStore(10_000, async (store) => {

@@ -20,6 +20,9 @@ export type AgentToolTurn = Omit<TurnOptions, "signal" | "turnId" | "startedAt" 
 /** Under this key, the metadata of the agent's input says which call it is for. */
 const CALL_KEY = "ennead.agent_tool";
 
+/** What the progress of an agent's call holds: an event of its turn, and the session that its conversation began in. */
+export type AgentToolProgress = { readonly agent: string; readonly event: TurnEvent };
+
 /** What a call of an agent needs of its definition. */
 export type CalledAgentSettings = {
   readonly name: string;
@@ -94,7 +97,8 @@ function progressOf(context: ToolContext, sessionId: string, options: { readonly
   return {
     onEvent(event: TurnEvent) {
       if (event.type === "streamChunk" && !options.chunks) return;
-      context.progress({ agent: sessionId, event: event as unknown as Json });
+      const progress: AgentToolProgress = { agent: sessionId, event };
+      context.progress(progress as unknown as Json);
     },
   };
 }
