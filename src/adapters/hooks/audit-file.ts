@@ -1,5 +1,5 @@
 import { appendFile } from "node:fs/promises";
-import type { AuditRecord } from "./audit.js";
+import type { AuditRecord } from "./audit-record.js";
 
 /**
  * A sink that adds one line of JSON a record to a file, which is made for its owner alone; its directory must be there. Records come in the

@@ -1,5 +1,5 @@
 import { CompositionError, Defect, errorCategory } from "../../domain/errors.js";
-import type { Json, JsonObject } from "../../domain/json.js";
+import type { JsonObject } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
 import { copyJson } from "../../domain/adopt.js";
@@ -8,32 +8,11 @@ import { safeLabel } from "../../domain/safe-label.js";
 import type { Stage } from "../../domain/stage.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { HookContext, PipelineHook } from "../../ports/hook.js";
+import type { AuditRecord, AuditType } from "./audit-record.js";
 import { bounded } from "./bounded.js";
 
 export { auditFile } from "./audit-file.js";
-
-/** What happened. */
-export type AuditType =
-  | "turn-began"
-  | "model-replied"
-  | "model-failed"
-  | "call-approved"
-  | "call-started"
-  | "call-ended"
-  | "turn-ended"
-  | "turn-failed";
-
-/** One thing that happened: when (epoch milliseconds), in which turn, for whom. `facts` hold names, outcomes and counts; `content` what was said, if that is asked for. */
-export type AuditRecord = {
-  readonly at: number;
-  readonly type: AuditType;
-  readonly turnId: string;
-  readonly sessionId: string;
-  readonly round: number;
-  readonly actor?: string;
-  readonly facts: JsonObject;
-  readonly content?: Json;
-};
+export type { AuditRecord, AuditType } from "./audit-record.js";
 
 /** Where records go, and what is in them. */
 export type AuditOptions = {

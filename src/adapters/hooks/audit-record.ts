@@ -1,0 +1,24 @@
+import type { Json, JsonObject } from "../../domain/json.js";
+
+/** What happened. */
+export type AuditType =
+  | "turn-began"
+  | "model-replied"
+  | "model-failed"
+  | "call-approved"
+  | "call-started"
+  | "call-ended"
+  | "turn-ended"
+  | "turn-failed";
+
+/** One thing that happened: when (epoch milliseconds), in which turn, for whom. `facts` hold names, outcomes and counts; `content` what was said, if that is asked for. */
+export type AuditRecord = {
+  readonly at: number;
+  readonly type: AuditType;
+  readonly turnId: string;
+  readonly sessionId: string;
+  readonly round: number;
+  readonly actor?: string;
+  readonly facts: JsonObject;
+  readonly content?: Json;
+};
