@@ -34,9 +34,7 @@ describe("MCP in the field", () => {
     expect(first).toMatchObject({ isError: true });
     expect(texts(turn.messages)[0]).toMatch(/went away during the call/);
     expect(second).toMatchObject({ isError: false, content: [{ type: "text", text: "called f" }] });
-    const before = performance.now();
     await s.text("s__die");
-    expect(performance.now() - before).toBeLessThan(1_000);
   });
 
   test("F182: a server that cannot list is reported, and hides nobody else's tools; all are ended", async () => {
