@@ -1,5 +1,6 @@
 // An MCP server over stdio that does what its argument says, as JSON: see `hostile` in hostile-mcp.ts.
 import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const how = JSON.parse(process.argv[2] ?? "{}");
@@ -7,6 +8,9 @@ const received = [];
 let tools = how.tools ?? [{ name: "f", inputSchema: { type: "object" } }];
 let grandchild;
 let waiting;
+let listing = how.listing ?? "answers";
+const silent = how.silent === true || (how.silentOnceThere !== undefined && existsSync(how.silentOnceThere));
+if (how.silentOnceThere !== undefined) writeFileSync(how.silentOnceThere, "");
 
 const print = (line) => process.stdout.write(`${line}\n`);
 const send = (message) => print(JSON.stringify({ jsonrpc: "2.0", ...message }));
@@ -54,6 +58,11 @@ const calls = {
   grandchild: (id) => send({ id, result: text(String(grandchild?.pid)) }),
   env: (id) => send({ id, result: text(JSON.stringify(process.env)) }),
   log: (id) => send({ id, result: text(JSON.stringify(received)) }),
+  hangLists: (id) => {
+    listing = "hangs";
+    changeTools(tools);
+    send({ id, result: text("from now on") });
+  },
   open: (id) => {
     changeTools([...tools.filter(({ name }) => name !== "gone"), { name: "extra", inputSchema: { type: "object" } }]);
     send({ id, result: text("opened") });
@@ -96,7 +105,7 @@ const calls = {
 const answers = {
   initialize: (id, { protocolVersion }) => {
     if (how.exitAt === "initialize") process.exit(4);
-    if (how.silent === true) return;
+    if (silent) return;
     const result = {
       protocolVersion: how.version ?? protocolVersion,
       capabilities: { tools: { listChanged: true } },
@@ -106,6 +115,13 @@ const answers = {
   },
   ping: (id) => send({ id, result: {} }),
   "tools/list": (id, { cursor } = {}) => {
+    if (listing === "hangs") return;
+    if (listing === "changes") {
+      const before = page(cursor);
+      listing = "answers";
+      changeTools([...tools, { name: "extra", inputSchema: { type: "object" } }]);
+      return void setTimeout(() => send({ id, result: before }), 20);
+    }
     if (how.listError) send({ id, error: { code: how.listError, message: "cannot list" } });
     else send({ id, result: page(cursor) });
   },

@@ -4,7 +4,7 @@ import { testToolContext } from "ennead/testkit";
 import { type McpEvent, McpToolProvider, type McpToolProviderOptions } from "ennead/tools/mcp";
 import type { ToolContext } from "../../src/ports/tool-provider.js";
 
-/** What the hostile server does; tools named in its script (`die`, `hang`, `pid`, `log`, `open`, `steps`, `ask`, ...) act, others answer. */
+/** What the hostile server does; tools named in its script (`die`, `hang`, `pid`, `log`, `open`, `steps`, `ask`, `hangLists`, ...) act, others answer. */
 export type Hostility = {
   readonly tools?: readonly unknown[];
   readonly results?: Readonly<Record<string, unknown>>;
@@ -15,6 +15,10 @@ export type Hostility = {
   readonly version?: string;
   readonly startDelayMs?: number;
   readonly silent?: boolean;
+  /** Silent when that file is there, which it is after the first start. */
+  readonly silentOnceThere?: string;
+  /** `changes`: a tool comes while the first list is on its way. */
+  readonly listing?: "changes" | "hangs";
   readonly exitAt?: "start" | "initialize";
   readonly noise?: boolean;
   readonly stderrBytes?: number;

@@ -11,6 +11,7 @@ import { McpConnection } from "./mcp/mcp-connection.js";
 import type { McpEvent } from "./mcp/mcp-events.js";
 import { type McpToolProviderOptions, settingsOf } from "./mcp/mcp-options.js";
 import { offeredNames, serverPrefixes } from "./mcp/offered-names.js";
+import { orAborted } from "./mcp/or-aborted.js";
 import { schemaIssues } from "./mcp/schema-check.js";
 import type { ToolPages } from "./mcp/tool-pages.js";
 
@@ -74,9 +75,9 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
     await this.onShutdown();
   }
 
-  /** The tools of all servers, in the order of the servers. Reads the lists anew that changed; a server that cannot list keeps what it had. */
+  /** The tools of all servers, in the order of the servers. Reads the lists anew that changed; a server that cannot list, or is away, keeps what it had. Rejects only when the signal fires, or a `required` server is missing. */
   async listTools({ signal }: ListContext): Promise<readonly ToolDef[]> {
-    await this.onStart();
+    await orAborted(this.onStart(), signal);
     await Promise.all(this.#connections.map((connection) => connection.refresh(signal)));
     return this.#defs;
   }

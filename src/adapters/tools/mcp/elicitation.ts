@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
 import { schemaFault } from "./foreign-schema.js";
+import { orAborted } from "./or-aborted.js";
 import { schemaIssues } from "./schema-check.js";
 
 /** What a server asks of the user: fields to fill in, or an address to visit. Text and schema are the server's own: show who asks. */
@@ -36,7 +37,8 @@ export async function askUser(
   const request = requestOf(params, from);
   if (handler === undefined || request === undefined) return { action: "decline" };
   try {
-    const answer = await handler(request);
+    // Whoever never answers holds nothing once nobody waits.
+    const answer = await orAborted(Promise.resolve(handler(request)), from.signal);
     if (answer.action !== "accept") return { action: answer.action === "decline" ? "decline" : "cancel" };
     if (request.mode === "url") return { action: "accept" };
     const content = answer.content ?? {};

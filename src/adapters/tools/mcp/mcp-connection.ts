@@ -45,7 +45,10 @@ export class McpConnection {
   #session: McpSession | undefined;
   #connecting: Promise<void> | undefined;
   #listing: Promise<void> | undefined;
+  #known = false;
   #stale = false;
+  /** The last listing took too long: nobody waits for the next. */
+  #slow = false;
   #asking = 0;
   #leftovers = new Set<Promise<void>>();
 
@@ -61,17 +64,19 @@ export class McpConnection {
   /** Connects and lists for the first time, or waits for whoever does. Never rejects: true when its tools are known. */
   async start(): Promise<boolean> {
     if (this.#session === undefined && !this.#backOff.waiting) await this.#connect();
-    return this.#session !== undefined && !this.#stale;
+    return this.#session !== undefined && this.#known;
   }
 
-  /** Reads the list anew if it may have changed. Never rejects: what fails is told, and the list stays as it was. */
+  /**
+   * Reads the list anew if it may have changed; does not wait for a server that is away, or was too slow the last time. What fails is told, and
+   * the list stays as it was. Rejects only when the signal fires.
+   */
   async refresh(signal: AbortSignal): Promise<void> {
-    if (this.#connecting !== undefined) await orAborted(this.#connecting, signal);
     if (!this.#stale || this.#session === undefined) return;
     this.#listing ??= this.#list(this.#session).finally(() => {
       this.#listing = undefined;
     });
-    await orAborted(this.#listing, signal);
+    if (!this.#slow) await orAborted(this.#listing, signal);
   }
 
   /** Rejects with `ToolError` only. A session that the server has forgotten is begun anew once, since nothing was executed then. */
@@ -166,13 +171,15 @@ export class McpConnection {
     );
     try {
       await session.open(clock.signal);
+      clock.signal.throwIfAborted();
       this.#session = session;
       this.#backOff.up();
+      // What changes from here on is news.
+      this.#stale = false;
       const pages = await session.list(clock.signal);
       // It may have gone meanwhile, and has been told as lost then.
       if (this.#session !== session) return;
-      this.#stale = false;
-      this.#listener.onListed(pages);
+      this.#take(pages);
       this.#listener.onEvent({ type: "connected", server: this.server, tools: pages.tools.length });
     } catch (error) {
       this.#failed(error, { session, transport, late: clock.givenUp === "too-long" });
@@ -224,16 +231,23 @@ export class McpConnection {
     const clock = new CallClock(this.#closed.signal, limits, this.#settings.runtime);
     this.#stale = false;
     try {
-      this.#listener.onListed(await session.list(clock.signal));
+      const pages = await session.list(clock.signal);
+      if (this.#session === session) this.#take(pages);
     } catch (error) {
       if (this.#session !== session) return;
       this.#stale = true;
-      const reason =
-        clock.givenUp === undefined ? reasonOf(error, this.#secrets) : "it took too long to list its tools";
+      this.#slow = clock.givenUp === "too-long";
+      const reason = this.#slow ? "it took too long to list its tools" : reasonOf(error, this.#secrets);
       this.#listener.onEvent({ type: "failed", server: this.server, reason });
     } finally {
       clock.end();
     }
+  }
+
+  #take(pages: ToolPages): void {
+    this.#known = true;
+    this.#slow = false;
+    this.#listener.onListed(pages);
   }
 
   #hold(asking: boolean): void {

@@ -1,4 +1,5 @@
 import type { Transport } from "@modelcontextprotocol/client";
+import { ToolError } from "../../../domain/errors.js";
 import { HttpTransport } from "./http-transport.js";
 import type { McpServer, McpSettings } from "./mcp-options.js";
 import { Secrets } from "./secrets.js";
@@ -29,7 +30,8 @@ export function transportOf(server: McpServer, settings: McpSettings, secrets: S
   }
   const { authToken } = server;
   const ask = async (): Promise<string> => {
-    const token = typeof authToken === "function" ? await authToken() : (authToken ?? "");
+    const token: unknown = typeof authToken === "function" ? await authToken() : authToken;
+    if (typeof token !== "string") throw new ToolError("transport", "authToken gave no text");
     secrets.addToken(token);
     return token;
   };

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { testRuntime } from "ennead/testkit";
 import type { ElicitationHandler, ElicitationRequest } from "ennead/tools/mcp";
 import { describe, expect, test } from "vitest";
@@ -46,6 +47,30 @@ describe("a server that asks the user", () => {
     ],
   ])("gets no answer %s", async (_title, handler) => {
     expect(await asked(handler)).toEqual({ action: "cancel" });
+  });
+
+  test("and dies does not stop the time of later calls, whatever the user does", async () => {
+    const runtime = testRuntime();
+    const asking = Promise.withResolvers<void>();
+    const hostility = { tools: named("ask", "die", "wait") };
+    await using s = await started({
+      servers: { s: { ...hostile(hostility), timeoutMs: 1_000 } },
+      runtime,
+      onElicitation: () => {
+        asking.resolve();
+        return Promise.withResolvers<never>().promise;
+      },
+    });
+    const call = s.text("s__ask", form);
+    await asking.promise;
+    expect(await s.text("s__die")).toMatch("went away");
+    expect(await call).toMatch("went away");
+    const silent = s.text("s__wait");
+    for (let step = 0; step < 4; step++) {
+      await runtime.advance(600);
+      await setImmediate();
+    }
+    expect(await silent).toMatch("was silent for too long");
   });
 
   test("waits for the user, whose time the call is not charged with", async () => {

@@ -48,6 +48,14 @@ describe("credentials", () => {
     expect(s.server.seen.every(({ headers }) => headers["x-tenant"] === "t1")).toBe(true);
   });
 
+  test("that are none fail their own server alone", async () => {
+    await using web = await mcpOverHttp();
+    const servers = { none: { url: web.url, authToken: () => undefined as never }, web: { url: web.url } };
+    await using s = await started({ servers });
+    expect(await s.names()).toEqual(["web__f"]);
+    expect(await s.event("failed")).toMatchObject({ server: "none", reason: expect.stringContaining("gave no text") });
+  });
+
   test("that are refused for good are told without being quoted, wherever the server quotes them", async () => {
     const secret = "hunter-2222-token";
     await using s = await web(

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { CompositionError, ToolError } from "ennead";
 import { runClaims, testRuntime, toolProviderClaims } from "ennead/testkit";
 import { McpToolProvider } from "ennead/tools/mcp";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { hostile, isAlive, named, started, textOf } from "../../../support/hostile-mcp.js";
 
 describe("keeps the claims of tool providers, over stdio", () => {
@@ -168,6 +171,44 @@ describe("a server that is lost", () => {
     const after = await s.text("s__pid");
     expect(Number(after)).toBeGreaterThan(0);
     expect(after).not.toBe(before);
+  });
+});
+
+describe("nobody waits for a server", () => {
+  const signal = new AbortController().signal;
+
+  test("that is tried again and hangs: what it had is offered at once", async () => {
+    const runtime = testRuntime();
+    const folder = mkdtempSync(join(tmpdir(), "ennead-mcp-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const how = { tools: named("die", "f"), silentOnceThere: join(folder, "there") };
+    await using s = await started({ servers: { s: hostile(how), other: hostile() }, runtime });
+    await s.text("s__die");
+    await s.event("lost");
+    const pending = s.text("s__f");
+    expect(await s.names()).toEqual(["s__die", "s__f", "other__f"]);
+    await s.mcp.onShutdown();
+    expect(await pending).toMatch("ToolError(transport)");
+  });
+
+  test("whose listing took too long: the next one goes on beside", async () => {
+    const runtime = testRuntime();
+    await using s = await started({ servers: { s: hostile({ tools: named("hangLists") }) }, runtime });
+    await s.call("s__hangLists");
+    const first = s.mcp.listTools({ signal });
+    await runtime.advance(20_000);
+    expect((await first).map(({ name }) => name)).toEqual(["s__hangLists"]);
+    expect(await s.event("failed")).toMatchObject({ reason: "it took too long to list its tools" });
+    expect(await s.names()).toEqual(["s__hangLists"]);
+  });
+
+  test("longer than the turn that lists its tools", async () => {
+    const mcp = new McpToolProvider({ servers: { s: hostile({ silent: true }) } });
+    const turn = new AbortController();
+    const listing = mcp.listTools({ signal: turn.signal });
+    turn.abort();
+    await expect(listing).rejects.toMatchObject({ name: "ToolError", kind: "aborted" });
+    await mcp.onShutdown();
   });
 });
 

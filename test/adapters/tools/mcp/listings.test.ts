@@ -57,6 +57,13 @@ describe("a list of tools", () => {
     ]);
   });
 
+  test("that changes while it is read for the first time is read once more", async () => {
+    await using s = await started({
+      servers: { s: { ...hostile({ tools: named("f"), listing: "changes" }), required: true } },
+    });
+    expect(await s.names()).toEqual(["s__f", "s__extra"]);
+  });
+
   test("says of effects what the server says only where it is trusted", async () => {
     const tools = [tool("f", { annotations: { readOnlyHint: true, title: "Ef", other: 1 } })];
     await using s = await started({ servers: { s: hostile({ tools }) } });
