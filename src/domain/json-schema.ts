@@ -64,16 +64,21 @@ export class SchemaReading {
   }
 
   #resolve(reference: string): unknown {
-    if (reference === "#") return this.#root;
-    if (!reference.startsWith("#/")) return this.#document.named.get(reference);
-    let place: unknown = this.#root;
-    for (const token of reference.slice(2).split("/")) {
-      const key = unescapePointer(token);
-      if (Array.isArray(place)) place = (place as readonly unknown[])[Number(key)];
-      else place = isJsonObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
-    }
-    return place;
+    return placeOf(this.#root, reference) ?? this.#document.named.get(reference);
   }
+}
+
+/** What `#` or `#/a/b` refers to in a document; nothing for a place it does not have, or a reference of another form. */
+export function placeOf(root: JsonObject, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let place: unknown = root;
+  for (const token of reference.slice(2).split("/")) {
+    const key = unescapePointer(token);
+    if (Array.isArray(place)) place = (place as readonly unknown[])[Number(key)];
+    else place = isJsonObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
+  }
+  return place;
 }
 
 const NONE: readonly JsonObject[] = Object.freeze([]);

@@ -38,6 +38,7 @@ const page = (cursor) => {
   }
   if (how.pages === "one-each")
     return { tools: [tools[at]], ...(at + 1 < tools.length ? { nextCursor: String(at + 1) } : {}) };
+  if (how.pages === "null") return { tools: null };
   if (how.pages === "no-list") return { tools: "none" };
   return { tools };
 };

@@ -9,7 +9,7 @@ export type Hostility = {
   readonly tools?: readonly unknown[];
   readonly results?: Readonly<Record<string, unknown>>;
   readonly says?: string;
-  readonly pages?: "same-cursor" | "endless" | "endless-empty" | "huge" | "one-each" | "no-list";
+  readonly pages?: "same-cursor" | "endless" | "endless-empty" | "huge" | "one-each" | "no-list" | "null";
   readonly count?: number;
   readonly listError?: number;
   readonly version?: string;

@@ -1,61 +1,78 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import { placeOf } from "../../../domain/json-schema.js";
+import { safeLabel } from "../../../domain/safe-label.js";
+import { isLegalKeyword, partsOf } from "./schema-keywords.js";
 
 const MAX_DEPTH = 48;
 const MAX_NODES = 20_000;
 const MAX_TEXT = 256 * 1024;
 const MAX_PATTERN = 2_000;
 
-/** Why a schema from a server is not used; nothing for one that is. Looks at the whole document once, within bounds. */
+/**
+ * Why a schema from a server is not used; nothing for one that is. Looks at the whole document once, within bounds: providers of models refuse a
+ * whole request for one keyword that holds what it cannot.
+ */
 export function schemaFault(schema: unknown): string | undefined {
   if (!isJsonObject(schema)) return "is no object";
-  const scan = new Scan(schema);
-  return scan.fault;
+  return sizeFault(schema) ?? new Scan(schema).fault;
 }
 
-/** What a document declares, and what is wrong with it. */
+function sizeFault(root: JsonObject): string | undefined {
+  let nodes = 0;
+  let text = 0;
+  const faultOf = (place: Json, depth: number): string | undefined => {
+    if (typeof place === "string") text += place.length;
+    if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep`;
+    if ((nodes += 1) > MAX_NODES || text > MAX_TEXT) return "is too large";
+    if (typeof place !== "object" || place === null) return undefined;
+    for (const [key, part] of Object.entries<Json>(place as JsonObject)) {
+      text += key.length;
+      const fault = faultOf(part, depth + 1);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+  return faultOf(root, 0);
+}
+
+/** What a document declares, and what is wrong with it. Data that looks like a schema is none. */
 class Scan {
   fault: string | undefined;
   readonly #names = new Set<string>();
   readonly #references: string[] = [];
-  #nodes = 0;
-  #text = 0;
+  readonly #seen = new Set<JsonObject>();
 
   constructor(root: JsonObject) {
-    this.#walk(root, 0);
+    this.#walk(root, "");
+    // A reference may lead to where no keyword does.
     for (const reference of this.#references) {
-      if (reference.startsWith("#/") || reference === "#" || this.#names.has(reference)) continue;
-      this.fault ??= reference.startsWith("#") ? "refers to a place it does not have" : "refers to another document";
+      const place = reference.startsWith("#") ? placeOf(root, reference) : undefined;
+      if (place !== undefined) this.#walk(place as Json, reference);
+      else if (this.#names.has(reference)) continue;
+      else
+        this.#refuse(reference.startsWith("#") ? "refers to a place it does not have" : "refers to another document");
     }
   }
 
-  #walk(place: Json, depth: number): void {
-    if (this.fault !== undefined) return;
-    if (typeof place === "string") this.#text += place.length;
-    if (depth > MAX_DEPTH) this.fault = `is nested more than ${MAX_DEPTH} deep`;
-    else if ((this.#nodes += 1) > MAX_NODES || this.#text > MAX_TEXT) this.fault = "is too large";
-    else if (Array.isArray(place)) for (const item of place as readonly Json[]) this.#walk(item, depth + 1);
-    else if (isJsonObject(place)) this.#walkObject(place, depth);
+  #refuse(what: string): void {
+    this.fault ??= what;
   }
 
-  #walkObject(place: JsonObject, depth: number): void {
-    const { $id, $anchor, $dynamicAnchor, $ref, $dynamicRef, pattern } = place;
+  #walk(schema: Json, path: string): void {
+    if (typeof schema === "boolean") return;
+    if (!isJsonObject(schema)) return this.#refuse(`holds at ${safeLabel(path)} what is no schema`);
+    if (this.#seen.has(schema) || this.fault !== undefined) return;
+    this.#seen.add(schema);
+    const { $id, $anchor, $dynamicAnchor, $ref, $dynamicRef, pattern } = schema;
     if (typeof $id === "string") this.#names.add($id);
     for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === "string") this.#names.add(`#${anchor}`);
     for (const reference of [$ref, $dynamicRef]) if (typeof reference === "string") this.#references.push(reference);
-    if (typeof pattern === "string" && pattern.length > MAX_PATTERN) this.fault = "has a pattern that is too long";
-    for (const [key, part] of Object.entries(place)) {
-      this.#text += key.length;
-      // What stands there is data, whatever it looks like.
-      if (key === "default" || key === "examples" || key === "const" || key === "enum") this.#walkData(part, depth + 1);
-      else this.#walk(part, depth + 1);
+    if (typeof pattern === "string" && pattern.length > MAX_PATTERN) this.#refuse("has a pattern that is too long");
+    for (const [keyword, value] of Object.entries(schema)) {
+      const place = `${path}/${keyword}`;
+      if (!isLegalKeyword(keyword, value)) return this.#refuse(`holds at ${safeLabel(place)} what cannot be there`);
+      for (const [key, part] of partsOf(keyword, value))
+        this.#walk(part, key === undefined ? place : `${place}/${key}`);
     }
-  }
-
-  #walkData(place: Json, depth: number): void {
-    if (typeof place === "string") this.#text += place.length;
-    if (depth > MAX_DEPTH) this.fault = `is nested more than ${MAX_DEPTH} deep`;
-    else if ((this.#nodes += 1) > MAX_NODES || this.#text > MAX_TEXT) this.fault = "is too large";
-    else if (typeof place === "object" && place !== null)
-      for (const part of Object.values<Json>(place as JsonObject)) this.#walkData(part, depth + 1);
   }
 }

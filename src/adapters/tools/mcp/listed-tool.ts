@@ -45,11 +45,18 @@ export function decodeTool(raw: unknown): DecodedTool {
   }
 }
 
-/** Many servers leave out the type of a schema that can be nothing else, and the schema of a tool without arguments. */
+/**
+ * Many servers leave out the type of a schema that can be nothing else, and the schema of a tool without arguments; those in languages with
+ * empty lists that are null write that null.
+ */
 function ofObject(schema: Json | undefined): Json {
   if (schema === undefined || schema === null) return { type: "object" };
-  return isJsonObject(schema) && schema["type"] === undefined ? { type: "object", ...schema } : schema;
+  if (!isJsonObject(schema)) return schema;
+  const filled = Object.entries(schema).filter(([key, value]) => value !== null || !NULLABLE.has(key));
+  return { type: "object", ...Object.fromEntries(filled) };
 }
+
+const NULLABLE: ReadonlySet<string> = new Set(["properties", "required", "$defs"]);
 
 function inputFault(schema: Json | undefined): string | undefined {
   const fault = schemaFault(schema);

@@ -46,7 +46,9 @@ export async function readToolPages(
 }
 
 function pageOf(raw: unknown): { readonly listed: readonly unknown[]; readonly next: string | undefined } {
-  const listed = isJsonObject(raw) ? raw["tools"] : undefined;
+  const tools = isJsonObject(raw) ? raw["tools"] : undefined;
+  // So servers in some languages write an empty list.
+  const listed = tools === null ? [] : tools;
   if (!isJsonObject(raw) || !Array.isArray(listed))
     throw new TypeError("the answer to tools/list holds no list of tools");
   const { nextCursor } = raw;

@@ -174,6 +174,12 @@ describe("a server that is lost", () => {
   });
 });
 
+test("a server that lists null has no tools, and may have some later", async () => {
+  await using s = await started({ servers: { s: hostile({ pages: "null" }) } });
+  expect(await s.names()).toEqual([]);
+  expect(s.events).toEqual([{ type: "connected", server: "s", tools: 0 }]);
+});
+
 describe("nobody waits for a server", () => {
   const signal = new AbortController().signal;
 

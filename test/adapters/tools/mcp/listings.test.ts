@@ -29,6 +29,7 @@ describe("a list of tools", () => {
       tool("text-schema", { inputSchema: { type: "string" } }),
       tool("no-schema", { inputSchema: undefined }),
       tool("no-type", { inputSchema: { properties: { a: { type: "string" } } } }),
+      tool("null-schema", { inputSchema: { type: "object", properties: null, required: null } }),
       tool("list-schema", { inputSchema: [] }),
       tool("elsewhere", {
         inputSchema: { type: "object", properties: { a: { $ref: "https://evil.example/a.json" } } },
@@ -37,10 +38,11 @@ describe("a list of tools", () => {
       tool("no\u202ebidi", {}),
     ];
     await using s = await started({ servers: { s: hostile({ tools }) } });
-    const [good, noSchema, noType, bidi, ...others] = await s.list();
+    const [good, noSchema, noType, nullSchema, bidi, ...others] = await s.list();
     expect(others).toEqual([]);
     expect(noSchema).toMatchObject({ name: "s__no-schema", inputSchema: { type: "object" } });
     expect(noType?.inputSchema).toEqual({ type: "object", properties: { a: { type: "string" } } });
+    expect(nullSchema?.inputSchema).toEqual({ type: "object" });
     expect(good).toMatchObject({ name: "s__good", description: "Is good.", source: "s" });
     expect(bidi?.name).toMatch(/^s__no_bidi_[0-9a-f]{10}$/);
     expect(await s.text(bidi?.name ?? "")).toBe("called no\u202ebidi");
@@ -167,6 +169,11 @@ describe("a result", () => {
         { type: "text", text: "[resource link] two | mem://2 | Second." },
       ],
     });
+  });
+
+  test("without a block, written as null, is empty or its structured content", async () => {
+    expect(await answer({ content: null })).toEqual({ content: [], isError: false });
+    expect(await answer({ content: null, structuredContent: { a: 1 } })).toMatchObject({ structured: { a: 1 } });
   });
 
   test("that says it is an error is an error result, whatever its schema", async () => {

@@ -130,6 +130,31 @@ describe("a schema is refused that", () => {
     ["is nested too deep", deep, "is nested more than 48 deep"],
     ["is too large", { enum: Array.from({ length: 30_000 }, (_, index) => index) }, "is too large"],
     ["holds too much text", { description: "x".repeat(300_000) }, "is too large"],
+    ["refers to a definition it lacks", { $ref: "#/$defs/a" }, "refers to a place it does not have"],
+    [
+      "refers to another document for a property of any name",
+      { properties: { default: { $ref: "http://evil.example/schema" } } },
+      "refers to another document",
+    ],
+    [
+      "refers to another document by way of a place that no keyword leads to",
+      { $ref: "#/more/a", more: { a: { $ref: "http://evil.example/schema" } } },
+      "refers to another document",
+    ],
+    [
+      "has an illegal type",
+      { properties: { a: { type: "text" } } },
+      "holds at /properties/a/type what cannot be there",
+    ],
+    [
+      "requires in the wrong place",
+      { properties: { a: { required: true } } },
+      "holds at /properties/a/required what cannot be there",
+    ],
+    ["has a list of properties", { properties: [] }, "holds at /properties what cannot be there"],
+    ["has a property that is no schema", { properties: { a: "text" } }, "holds at /properties/a what is no schema"],
+    ["has no branches", { items: { anyOf: [] } }, "holds at /items/anyOf what cannot be there"],
+    ["has a bound that is none", { minLength: "1" }, "holds at /minLength what cannot be there"],
     ["has too long a pattern", { pattern: "x".repeat(3_000) }, "has a pattern that is too long"],
   ])("%s", (_title, schema, fault) => {
     expect(schemaFault(schema)).toBe(fault);
@@ -137,5 +162,7 @@ describe("a schema is refused that", () => {
 
   test("and no other: data that looks like a reference is none", () => {
     expect(schemaFault({ default: { $ref: "http://x" }, $defs: { a: { $anchor: "b" } }, $ref: "#b" })).toBeUndefined();
+    expect(schemaFault({ "x-more": { type: 5 }, dependencies: { a: ["b"], c: { items: [true] } } })).toBeUndefined();
+    expect(schemaFault({ properties: { type: { $ref: "#" }, required: true }, items: [{}] })).toBeUndefined();
   });
 });
