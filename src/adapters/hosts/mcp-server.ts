@@ -11,7 +11,7 @@ import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/s
 import type { AgentApi } from "../../ports/agent-api.js";
 import { AgentServer } from "./mcp/agent-server.js";
 import { HttpSessions } from "./mcp/http-sessions.js";
-import { type McpServerOptions, serverSettings } from "./mcp/mcp-server-options.js";
+import { type McpServerOptions, type McpServerSettings, serverSettings } from "./mcp/mcp-server-options.js";
 
 export type { McpServerOptions } from "./mcp/mcp-server-options.js";
 
@@ -62,9 +62,8 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
       if (!host.ok) return new Response("this host is not served", { status: 403 });
       const refused = originValidationResponse(request, hosts);
       if (refused !== undefined) return refused;
-      const owner = await settings.authorize(request);
-      if (owner === undefined)
-        return new Response("unauthorized", { status: 401, headers: { "www-authenticate": "Bearer" } });
+      const owner = await ownerOf(request, settings);
+      if (owner instanceof Response) return owner;
       const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
       return sessionful ? sessions.answer(request, owner) : modern.fetch(request);
     },
@@ -80,9 +79,7 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
         },
         { transport, onerror: settings.onError },
       );
-      const gone = Promise.withResolvers<void>();
-      for (const event of ["end", "close", "error"]) input.once(event, gone.resolve);
-      await Promise.race([gone.promise, ending.promise]);
+      await Promise.race([goneOf(input, output), ending.promise]);
       await handle.close();
       for (const server of own) piped.delete(server);
     },
@@ -90,6 +87,28 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => (closed ??= close()),
   };
+}
+
+/** Whoever asks, or why nobody is answered. Nothing but a name lets a request in: null, false or an empty text has refused it too. */
+async function ownerOf(request: Request, { authorize, onError }: McpServerSettings): Promise<string | Response> {
+  if (authorize === undefined) return "";
+  try {
+    const name: unknown = await authorize(request);
+    if (typeof name === "string" && name !== "") return name;
+    return new Response("unauthorized", { status: 401, headers: { "www-authenticate": "Bearer" } });
+  } catch (error) {
+    onError(error);
+    return new Response("nobody can be authorized now", { status: 503 });
+  }
+}
+
+/** Resolves when a client can no longer ask, or no longer hear. */
+async function goneOf(input: Readable, output: Writable): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const over = (): void => resolve();
+  for (const event of ["end", "close", "error"]) input.once(event, over);
+  for (const event of ["close", "error"]) output.once(event, over);
+  await promise;
 }
 
 /** Each turn resolves its tools anew; a list that is another than the one before is news for clients. */

@@ -331,6 +331,8 @@ describe("an agent as an MCP server", () => {
     const agent = await Agent.create({ model: new ScriptedModel(), sessions: [new MemorySessionStore()] });
     expect(() => mcpServer(agent, { maxCall: 1 } as never)).toThrow(CompositionError);
     expect(() => mcpServer(agent, { maxCalls: 0 })).toThrow("maxCalls is no number above 0");
+    for (const wrong of [{ tools: ["add"] }, { authorize: "ann" }, { allowedHosts: "mcp.example" }, { name: 1 }])
+      expect(() => mcpServer(agent, wrong as never)).toThrow(`mcpServer: ${Object.keys(wrong)[0] ?? ""} is no`);
     await agent.shutdown();
   });
 });
@@ -369,6 +371,19 @@ describe("over HTTP, an agent", () => {
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
     expect((await post(s.server, { authorization: "Bearer bob", ...session }, ping)).status).toBe(404);
     expect((await post(s.server, { authorization: "Bearer ann", ...session }, ping)).status).toBe(200);
+  });
+
+  test.each([null, "", false, 0, true, {}])("is served to nobody whose name is %j", async (name) => {
+    await using s = await served({ options: { authorize: () => name as never } });
+    expect((await post(s.server, {})).status).toBe(401);
+  });
+
+  test("is served to nobody while who asks cannot be told", async () => {
+    const down = new Error("the directory is down");
+    await using s = await served({ options: { authorize: () => Promise.reject(down) } });
+    const answer = await post(s.server, {});
+    expect([answer.status, await answer.text()]).toEqual([503, "nobody can be authorized now"]);
+    expect(s.errors).toEqual([down]);
   });
 
   test("keeps a limited number of sessions", async () => {
@@ -454,5 +469,14 @@ describe("from an agent to an agent", () => {
     const serving = s.server.serveStdio({ input, output });
     input.end();
     await serving;
+  });
+
+  test("over streams: an output that breaks ends it too", async () => {
+    await using s = await served();
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const serving = s.server.serveStdio({ input, output });
+    output.destroy(new Error("EPIPE"));
+    await serving;
+    expect(s.errors.map(String)).toContain("Error: EPIPE");
   });
 });

@@ -16,8 +16,8 @@ export type McpServerOptions = {
   /** Which commands are offered as prompts; default all that are visible. */
   readonly commands?: ((command: CommandDef) => boolean) | undefined;
   /**
-   * Who asks over HTTP: a name for whoever the request may come from, undefined refuses it with 401. A session belongs to the name that began
-   * it. Without this, everybody who reaches the handler may call every tool.
+   * Who asks over HTTP: a name for whoever the request may come from; undefined, or anything else that is no name, refuses it with 401, and a
+   * throw with 503. A session belongs to the name that began it. Without this, everybody who reaches the handler may call every tool.
    */
   readonly authorize?: ((request: Request) => Awaitable<string | undefined>) | undefined;
   /** Host names under which the HTTP handler may be called, and web pages may come from; default those of this machine, against DNS rebinding. */
@@ -38,7 +38,7 @@ export type McpServerSettings = {
   readonly instructions: string | undefined;
   readonly tools: (tool: ToolDef) => boolean;
   readonly commands: (command: CommandDef) => boolean;
-  readonly authorize: (request: Request) => Awaitable<string | undefined>;
+  readonly authorize: McpServerOptions["authorize"];
   readonly allowedHosts: readonly string[] | undefined;
   readonly maxCalls: number;
   readonly maxSessions: number;
@@ -63,15 +63,16 @@ const FIELDS = [
 /** Throws `CompositionError("invalid-config")`. */
 export function serverSettings(options: McpServerOptions): McpServerSettings {
   checkFields("mcpServer", options, FIELDS);
+  checkKinds(options);
   const { maxCalls = 64, maxSessions = 1_000, onError = () => undefined } = options;
   for (const [name, value] of Object.entries({ maxCalls, maxSessions }))
-    if (!isTimeLimit(value)) throw new CompositionError("invalid-config", `mcpServer: ${name} is no number above 0`);
+    if (!isTimeLimit(value)) throw invalid(`${name} is no number above 0`);
   return {
     info: { name: options.name ?? "ennead", version: options.version ?? "0" },
     instructions: options.instructions,
     tools: options.tools ?? (() => true),
     commands: options.commands ?? (({ visible }) => visible),
-    authorize: options.authorize ?? (() => ""),
+    authorize: options.authorize,
     allowedHosts: options.allowedHosts,
     maxCalls,
     maxSessions,
@@ -84,4 +85,18 @@ export function serverSettings(options: McpServerOptions): McpServerSettings {
       }
     },
   };
+}
+
+function checkKinds(options: McpServerOptions): void {
+  for (const name of ["tools", "commands", "authorize", "onError"] as const)
+    if (!["function", "undefined"].includes(typeof options[name])) throw invalid(`${name} is no function`);
+  for (const name of ["name", "version", "instructions"] as const)
+    if (!["string", "undefined"].includes(typeof options[name])) throw invalid(`${name} is no text`);
+  const { allowedHosts = [] } = options;
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((host) => typeof host === "string"))
+    throw invalid("allowedHosts is no list of host names");
+}
+
+function invalid(what: string): CompositionError {
+  return new CompositionError("invalid-config", `mcpServer: ${what}`);
 }
