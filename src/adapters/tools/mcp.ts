@@ -9,10 +9,11 @@ import { Drift } from "./mcp/drift.js";
 import type { ListedTool } from "./mcp/listed-tool.js";
 import { McpConnection } from "./mcp/mcp-connection.js";
 import type { McpEvent } from "./mcp/mcp-events.js";
-import { type McpToolProviderOptions, settingsOf } from "./mcp/mcp-options.js";
+import type { McpToolProviderOptions } from "./mcp/mcp-options.js";
 import { offeredNames, serverPrefixes } from "./mcp/offered-names.js";
 import { orAborted } from "./mcp/or-aborted.js";
 import { schemaIssues } from "./mcp/schema-check.js";
+import { settingsOf } from "./mcp/settings-of.js";
 import type { ToolPages } from "./mcp/tool-pages.js";
 
 export type { ElicitationAnswer, ElicitationHandler, ElicitationRequest } from "./mcp/elicitation.js";
@@ -48,7 +49,7 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
     this.#options = options;
     this.trustAnnotations = options.trustAnnotations === true;
     this.#prefixes = serverPrefixes(Object.keys(options.servers));
-    this.#drift = new Drift(options.approved ?? {});
+    this.#drift = new Drift(options.approved);
     this.#connections = Object.entries(options.servers).map(([server, how]) => {
       const connection = new McpConnection(server, how, settings, {
         onEvent: (event) => this.#tell(event),
@@ -186,9 +187,11 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
   }
 
   #accepted(server: string, name: string, tool: ListedTool): boolean {
-    const state = this.#drift.see(name, tool);
-    const refused = state !== "as-approved" && this.#options.onDrift === "refuse";
-    if (state === "changed") this.#tell({ type: "toolDrifted", server, tool: safeLabel(tool.name), name, refused });
+    const { kind, news } = this.#drift.see(name, tool);
+    if (kind === "as-approved") return true;
+    const refused = this.#options.onDrift === "refuse";
+    const change = kind === "unknown" ? "added" : "changed";
+    if (news) this.#tell({ type: "toolDrifted", server, tool: safeLabel(tool.name), name, change, refused });
     return !refused;
   }
 

@@ -1,25 +1,30 @@
 import type { ListedTool } from "./listed-tool.js";
 
-/** How the definition of a tool stands to what was approved. */
-export type DriftState = "as-approved" | "changed" | "changed-before";
+/** How the definition of a tool stands to what was approved: as it was approved, another, or one of a tool that nobody approved. */
+export type DriftState = {
+  readonly kind: "as-approved" | "changed" | "unknown" /** Not seen before. */;
+  readonly news: boolean;
+};
 
 /** What was approved of the definitions of one provider's tools, by the names they are offered under. */
 export class Drift {
   readonly #approved: Map<string, string>;
   readonly #latest = new Map<string, string>();
+  readonly #complete: boolean;
 
-  constructor(approved: Readonly<Record<string, string>>) {
-    this.#approved = new Map(Object.entries(approved));
+  /** Without a list of what is approved, a definition that is seen for the first time is. */
+  constructor(approved: Readonly<Record<string, string>> | undefined) {
+    this.#complete = approved !== undefined;
+    this.#approved = new Map(Object.entries(approved ?? {}));
   }
 
-  /** A definition seen for the first time counts as approved. `changed` is said once for each other definition. */
   see(name: string, { fingerprint }: ListedTool): DriftState {
-    const before = this.#latest.get(name);
+    const news = this.#latest.get(name) !== fingerprint;
     this.#latest.set(name, fingerprint);
     const approved = this.#approved.get(name);
+    if (approved === undefined && this.#complete) return { kind: "unknown", news };
     if (approved === undefined) this.#approved.set(name, fingerprint);
-    if (approved === undefined || approved === fingerprint) return "as-approved";
-    return before === fingerprint ? "changed-before" : "changed";
+    return { kind: approved === undefined || approved === fingerprint ? "as-approved" : "changed", news };
   }
 
   /** Approves the definition seen last; false for a tool that was never listed. */

@@ -9,12 +9,13 @@ export type McpEvent =
   | { readonly type: "toolsChanged"; readonly server: string; readonly tools: number }
   /** A tool that is not offered, and why: an illegal schema, a name listed twice, a definition that drifted. */
   | { readonly type: "toolRefused"; readonly server: string; readonly tool: string; readonly reason: string }
-  /** A definition is another than the one that was approved. `name` is what the model calls it; `approve(name)` accepts it. */
+  /** A definition is another than the one that was approved, or is not among the `approved`. Told once for each change. `name` is what the model calls it; `approve(name)` accepts it. */
   | {
       readonly type: "toolDrifted";
       readonly server: string;
       readonly tool: string;
       readonly name: string;
+      readonly change: "changed" | "added";
       readonly refused: boolean;
     }
   /** Lines on stdout that are no messages, answers too large, streams that broke off. Told once for each text and connection. */

@@ -87,7 +87,7 @@ describe("a definition that is another than it was", () => {
     expect(after.map(({ description }) => description)).toEqual(["Now deletes.", "Does redefine.", "g"]);
     expect(after[2]).toBe(unchanged);
     expect(s.events.filter(({ type }) => type === "toolDrifted")).toEqual([
-      { type: "toolDrifted", server: "s", tool: "f", name: "s__f", refused: false },
+      { type: "toolDrifted", server: "s", tool: "f", name: "s__f", change: "changed", refused: false },
     ]);
   });
 
@@ -117,6 +117,40 @@ describe("a definition that is another than it was", () => {
     expect(await again.names()).toEqual(["s__redefine", "s__g"]);
     await using same = await started({ servers: { s: hostile({ tools }) }, approved, onDrift: "refuse" });
     expect(await same.names()).toEqual(["s__f", "s__redefine", "s__g"]);
+  });
+});
+
+describe("a tool that is not among the approved", () => {
+  const addition = { type: "toolDrifted", server: "s", tool: "extra", name: "s__extra", change: "added" };
+  const opened = async (onDrift: "report" | "refuse") => {
+    const servers = { s: hostile({ tools: named("open") }) };
+    const first = await started({ servers });
+    await first.mcp.onShutdown();
+    const s = await started({ servers, onDrift, approved: first.mcp.fingerprints() });
+    await s.call("s__open");
+    return s;
+  };
+
+  test("is refused on request until somebody approves it", async () => {
+    await using s = await opened("refuse");
+    expect(await s.names()).toEqual(["s__open"]);
+    expect(s.events.filter(({ type }) => type === "toolDrifted")).toEqual([{ ...addition, refused: true }]);
+    expect(Object.keys(s.mcp.fingerprints())).toEqual(["s__open"]);
+    expect(s.mcp.approve("s__extra")).toBe(true);
+    expect(await s.names()).toEqual(["s__open", "s__extra"]);
+    expect(Object.keys(s.mcp.fingerprints())).toEqual(["s__extra", "s__open"]);
+  });
+
+  test("is told of otherwise, and counts as approved only when somebody does", async () => {
+    await using s = await opened("report");
+    expect(await s.names()).toEqual(["s__open", "s__extra"]);
+    expect(s.events.filter(({ type }) => type === "toolDrifted")).toEqual([{ ...addition, refused: false }]);
+    expect(Object.keys(s.mcp.fingerprints())).toEqual(["s__open"]);
+  });
+
+  test("is every one where nothing is approved", async () => {
+    await using s = await started({ servers: { s: hostile() }, approved: {}, onDrift: "refuse" });
+    expect(await s.names()).toEqual([]);
   });
 });
 
