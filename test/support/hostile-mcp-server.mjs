@@ -73,6 +73,15 @@ const calls = {
     send({ id, result: text("redefined") });
   },
   big: (id, _token, { bytes }) => send({ id, result: text("x".repeat(bytes)) }),
+  bigSpaced: (id, _token, { bytes }) =>
+    print(`{"id": ${id}, "jsonrpc": "2.0", "result": ${JSON.stringify(text("x".repeat(bytes)))}}`),
+  bigAtEndSpaced: (id, _token, { bytes }) =>
+    print(`{"jsonrpc": "2.0", "result": ${JSON.stringify(text("x".repeat(bytes)))}, "id": ${id} }`),
+  bigQuestion: (id, _token, { bytes }) => {
+    print(JSON.stringify({ jsonrpc: "2.0", id, method: "sampling/createMessage", params: { x: "x".repeat(bytes) } }));
+    print(JSON.stringify({ method: "sampling/createMessage", params: { x: "x".repeat(bytes) }, jsonrpc: "2.0", id }));
+    send({ id, result: text("asked") });
+  },
   bigAtEnd: (id, _token, { bytes }) => print(JSON.stringify({ result: text("x".repeat(bytes)), jsonrpc: "2.0", id })),
   fail: (id) =>
     send({ id, error: { code: -32603, message: `broken: ${process.env.SECRET ?? "no secret"}`, data: { at: 1 } } }),

@@ -141,10 +141,10 @@ export class StdioTransport implements Transport {
 
   /** The call that waits for such an answer is told, where it can be found. */
   #onLongLine({ head, tail, bytes }: LongLine): void {
-    const found = /^\{"jsonrpc":"2\.0","id":(\d{1,15})[,}]/.exec(head) ?? /"id":(\d{1,15})\}\s*$/.exec(tail);
+    const id = answeredId(head, tail);
     const message = `the answer has ${bytes} bytes; ${this.#command.maxMessageBytes} are allowed`;
-    if (found === null) this.onerror?.(new Error(message));
-    else this.#answerWith(Number(found[1]), message);
+    if (id === undefined) this.onerror?.(new Error(message));
+    else this.#answerWith(id, message);
   }
 
   #finish(): void {
@@ -156,6 +156,19 @@ export class StdioTransport implements Transport {
     this.#ended.resolve();
     this.onclose?.();
   }
+}
+
+const FIRST = String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?`;
+const LAST = String.raw`\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`;
+const ID = String.raw`"id"\s*:\s*(\d{1,15})`;
+const AT_HEAD = new RegExp(`${FIRST}${ID}\\s*,\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"(?:result|error)"`);
+const AT_TAIL = new RegExp(`${ID}${LAST}`);
+const RESULT_FIRST = new RegExp(`${FIRST}"(?:result|error)"`);
+
+/** Which request a line answers, as far as its ends tell; a request of the server's has an id of its own that means nothing here. */
+function answeredId(head: string, tail: string): number | undefined {
+  const found = AT_HEAD.exec(head) ?? (RESULT_FIRST.test(head) ? AT_TAIL.exec(tail) : null);
+  return found === null ? undefined : Number(found[1]);
 }
 
 function jsonOf(line: string): unknown {

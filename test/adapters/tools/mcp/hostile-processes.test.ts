@@ -43,15 +43,24 @@ describe("what a process prints", () => {
     expect(await s.text("s__f")).toBe("called f");
   });
 
-  test.each(["big", "bigAtEnd"])("as too large an answer fails that call (%s), and no later one", async (tool) => {
-    await using s = await started({
-      servers: { s: hostile({ tools: named(tool, "f") }) },
-      maxMessageBytes: 100_000,
-    });
-    expect(await s.text(`s__${tool}`, { bytes: 300_000 })).toMatch(/answer has 3000\d\d bytes; 100000 are allowed/);
-    expect(await s.text("s__f")).toBe("called f");
-    expect(textOf(await s.call(`s__${tool}`, { bytes: 90_000 }))).toHaveLength(90_000);
+  test("as too large a question is passed over, whatever call has its id", async () => {
+    const servers = { s: hostile({ tools: named("bigQuestion") }) };
+    await using s = await started({ servers, maxMessageBytes: 100_000 });
+    expect(await s.text("s__bigQuestion", { bytes: 300_000 })).toBe("asked");
   });
+
+  test.each(["big", "bigAtEnd", "bigSpaced", "bigAtEndSpaced"])(
+    "as too large an answer fails that call (%s), and no later one",
+    async (tool) => {
+      await using s = await started({
+        servers: { s: hostile({ tools: named(tool, "f") }) },
+        maxMessageBytes: 100_000,
+      });
+      expect(await s.text(`s__${tool}`, { bytes: 300_000 })).toMatch(/answer has 3000\d\d bytes; 100000 are allowed/);
+      expect(await s.text("s__f")).toBe("called f");
+      expect(textOf(await s.call(`s__${tool}`, { bytes: 90_000 }))).toHaveLength(90_000);
+    },
+  );
 });
 
 describe("a process that cannot be used", () => {
@@ -255,6 +264,13 @@ describe("options", () => {
     [{ servers: { s: { url: "file:///etc/passwd" } } }, "url is no http or https address"],
     [{ servers: { s: { url: "http://x", headers: { a: "secret\nvalue" } } } }, "headers hold what no header can"],
     [{ servers: { s: { command: "x", timeoutMs: 0 } } }, "timeoutMs is no number above 0"],
+    [{ servers: { s: { command: "x", required: "yes" } } }, "required is no boolean"],
+    [{ servers: { s: { command: "x", args: ["a\0b"] } } }, "args is no list of texts"],
+    [{ servers: {}, onEvent: 5 }, "onEvent is no function"],
+    [{ servers: {}, trustAnnotations: "no" }, "trustAnnotations is no boolean"],
+    [{ servers: {}, approved: ["s__f"] }, "approved is no object of names and texts"],
+    [{ servers: {}, approved: { s__f: 1 } }, "approved.s__f is no text"],
+    [{ servers: {}, clientInfo: { name: "me" } }, "clientInfo has no name or no version"],
     [{ servers: {}, onDrift: "ask" }, "onDrift is report or refuse"],
     [{ servers: {}, maxTool: 1 }, "no option maxTool"],
   ])("that are wrong are named and not quoted: %j", (options, message) => {
