@@ -144,6 +144,18 @@ describe("jsonSchemaTool", () => {
     expect(issues(tree, { named: 1 })).toEqual(["/named string"]);
   });
 
+  it("follows references to the whole document", () => {
+    const tree = object({ name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } });
+    expect(issues(tree, { children: [{ children: [{ name: 3 }] }] })).toEqual(["/children/0/children/0/name string"]);
+    expect(issues(object({ next: { $ref: "#" } }), { next: { next: {} } })).toEqual([]);
+  });
+
+  it("takes decimal fractions for the multiples they are", () => {
+    const price = object({ price: { type: "number", multipleOf: 0.01 } });
+    for (const value of [19.99, 0.07, 1.1, 123_456.78]) expect(issues(price, { price: value })).toEqual([]);
+    expect(issues(price, { price: 19.995 })).toEqual(["/price multiple of 0.01"]);
+  });
+
   it("does not take what every object inherits for a property", () => {
     const schema = object({ toString: { type: "string" } }, { required: ["constructor"], additionalProperties: false });
     expect(issues(schema, {})).toEqual(["/constructor required"]);

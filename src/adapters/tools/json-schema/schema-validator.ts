@@ -86,7 +86,7 @@ function compiled(
     meta: false,
     validateSchema: false,
     ownProperties: true,
-    addUsedSchema: false,
+    multipleOfPrecision: 9,
     formats: { ...formats },
     code: { regExp },
   });
