@@ -343,4 +343,37 @@ describe("an attempt that is repeated", () => {
     expect(await tool.execute(call, context)).toMatchObject({ isError: false, content: [{ text: "found" }] });
     expect(child.model.callCount).toBe(1);
   });
+
+  it("answers with its own reply where the conversation has gone on with other calls", async () => {
+    await using child = await testAgent({ script: [stopResponse("first"), stopResponse("second")] });
+    const tool = agentTool(child.agent, { ...described, session: "conversation" });
+    const later = testToolContext({ sessionId: context.sessionId, executionId: "message-7.1" });
+    await tool.execute(call, context);
+    await tool.execute({ ...call, id: "c2" }, later);
+    expect(await tool.execute(call, context)).toMatchObject({ content: [{ text: "first" }] });
+    expect(await tool.execute({ ...call, id: "c2" }, later)).toMatchObject({ content: [{ text: "second" }] });
+    expect(child.model.callCount).toBe(2);
+  });
+
+  it("claims no answer where it was cut off and the conversation has gone on", async () => {
+    await using child = await testAgent({
+      script: [modelStep.fail(new ModelError("server", "down")), stopResponse("second")],
+    });
+    const tool = agentTool(child.agent, { ...described, session: "conversation" });
+    await tool.execute(call, context);
+    await tool.execute(call, testToolContext({ sessionId: context.sessionId, executionId: "message-7.1" }));
+    expect(await tool.execute(call, context)).toMatchObject({ isError: true });
+    expect(child.model.callCount).toBe(2);
+  });
+
+  it("leaves the turn of a later call alone", async () => {
+    await using child = await testAgent({
+      script: [stopResponse("first"), modelStep.fail(new ModelError("server", "down"))],
+    });
+    const tool = agentTool(child.agent, { ...described, session: "conversation" });
+    await tool.execute(call, context);
+    await tool.execute(call, testToolContext({ sessionId: context.sessionId, executionId: "message-7.1" }));
+    expect(await tool.execute(call, context)).toMatchObject({ content: [{ text: "first" }] });
+    expect(child.model.callCount).toBe(2);
+  });
 });

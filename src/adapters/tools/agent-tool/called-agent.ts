@@ -9,7 +9,7 @@ import type { AgentApi, TurnInput, TurnOptions } from "../../../ports/agent-api.
 import type { Observer } from "../../../ports/observer.js";
 import type { ToolContext } from "../../../ports/tool-provider.js";
 import { agentDepth, oneDeeper } from "./agent-depth.js";
-import { abortedCall, resultOfFailure, resultOfStored, resultOfTurn } from "./agent-outcome.js";
+import { abortedCall, type AnswerKind, resultOfFailure, resultOfStored, resultOfTurn } from "./agent-outcome.js";
 
 /** An agent, or where to find it: asked at each call, so that agents may know one another, or each tenant has its own. */
 export type AgentSource = AgentApi | ((context: ToolContext) => AgentApi);
@@ -57,7 +57,9 @@ export class CalledAgent {
     let stored: Session | undefined;
     try {
       stored = await agent.session(sessionId);
-      const at = stored.messages.findIndex((message) => isFor(message, context.executionId));
+      const at = stored.messages.findIndex((message) => callOf(message) === context.executionId);
+      const next = stored.messages.findIndex((message, index) => index > at && callOf(message) !== undefined);
+      if (at !== -1 && next !== -1) return resultOfPassed(name, sessionId, stored.messages.slice(at, next), kind);
       const options = this.#options(sessionId, context);
       const run =
         at === -1
@@ -69,7 +71,7 @@ export class CalledAgent {
     } catch (error) {
       if (context.signal.aborted) throw abortedCall(name, error);
       if (error instanceof AgentError && error.kind === "nothing-to-resume" && stored !== undefined) {
-        return resultOfStored(name, sessionId, lastReply(stored), kind);
+        return resultOfStored(name, sessionId, lastReply(stored.messages), kind);
       }
       return resultOfFailure(name, sessionId, error);
     }
@@ -116,13 +118,26 @@ function isList(input: MessageInput | readonly MessageInput[]): input is readonl
   return Array.isArray(input);
 }
 
-function isFor(message: AgentMessage, executionId: string): boolean {
-  const metadata: unknown = isMessage(message) ? message.metadata : undefined;
-  const call = isJsonObject(metadata) ? metadata[CALL_KEY] : undefined;
-  return isJsonObject(call) && call["executionId"] === executionId;
+/** The conversation has gone on with another call since: nothing of this one is open, and what it said stands. */
+function resultOfPassed(
+  name: string,
+  sessionId: string,
+  messages: readonly AgentMessage[],
+  kind: AnswerKind,
+): ToolResult {
+  const said = lastReply(messages);
+  if (said !== "") return resultOfStored(name, sessionId, said, kind);
+  return errorResult(`${name} was cut off before it answered.`);
 }
 
-function lastReply({ messages }: Session): string {
+/** The execution whose input begins with this message. */
+function callOf(message: AgentMessage): unknown {
+  const metadata: unknown = isMessage(message) ? message.metadata : undefined;
+  const call = isJsonObject(metadata) ? metadata[CALL_KEY] : undefined;
+  return isJsonObject(call) ? call["executionId"] : undefined;
+}
+
+function lastReply(messages: readonly AgentMessage[]): string {
   const reply = messages.findLast((message) => isMessage(message) && message.role === "assistant");
   return reply !== undefined && isMessage(reply) ? textOf(reply) : "";
 }
