@@ -26,6 +26,12 @@ describe.each(guides())("%s", (path) => {
     expect(text).toBe(synced(text));
   });
 
+  test("links to the whole file of each excerpt, since an excerpt shows no imports", () => {
+    const links = new Set(linksOf(text).map((link) => join(dirname(path), link)));
+    for (const quote of quotesOf(text).filter((name) => name.includes("#")))
+      expect(links, quote).toContain(quote.split("#")[0]);
+  });
+
   test("links to files that exist", () => {
     for (const link of linksOf(text)) expect(existsSync(join(dirname(path), link)), link).toBe(true);
   });
