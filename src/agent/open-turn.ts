@@ -9,7 +9,8 @@ import { isConflict } from "./stores.js";
 import type { TurnRun } from "./turn-run.js";
 import type { TurnSessions } from "./turn-sessions.js";
 
-const OPEN_ATTEMPTS = 20;
+/** More than any number of writers can make one lose: each loss is another's success. */
+const OPEN_ATTEMPTS = 1_000;
 
 const NOTHING_PENDING = pendingRecord([], new Map());
 
@@ -36,8 +37,8 @@ export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Pr
 }
 
 /**
- * Loads with `load`, and writes what `plan` makes of what is there; once more where somebody else wrote meanwhile. False after an
- * abort, when nothing was written.
+ * Loads with `load`, and writes what `plan` makes of what is there; again as often as somebody else wrote meanwhile. False after an abort,
+ * when nothing was written.
  */
 export async function takeSession(
   run: TurnRun,
@@ -59,6 +60,7 @@ export async function takeSession(
       return true;
     } catch (error) {
       if (!isConflict(error) || attempt === OPEN_ATTEMPTS) throw error;
+      sessions?.host.keep(run.conversation);
     }
   }
 }

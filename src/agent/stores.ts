@@ -125,7 +125,13 @@ async function mirrorWrite(mirror: SessionStore, conversation: Conversation, wri
       if (!(error instanceof SessionError) || error.kind !== "conflict") throw error;
     }
   }
-  return saveIn(mirror, id, write.whole(), { replace: true });
+  try {
+    return await saveIn(mirror, id, write.whole(), { replace: true });
+  } catch (cause) {
+    // The authority has the write: whoever took this for a lost one would make it again.
+    if (isStoreConflict(cause)) throw new SessionError("save", "the mirror refuses to be replaced", { cause });
+    throw cause;
+  }
 }
 
 async function revisionIfLevel(mirror: SessionStore, id: string, before: Standing): Promise<Revision | undefined> {

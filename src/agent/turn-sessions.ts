@@ -28,7 +28,7 @@ export type TurnSessionsOptions = {
   readonly caller: CallPath | undefined;
   /** A step may run again that has had its effect. */
   readonly replays: boolean;
-  /** Told once when the turn begins to wait for another's lease. */
+  /** Told once of each session for whose lease, another's, the turn begins to wait. */
   readonly onWait: (sessionId: string) => void;
 };
 
@@ -60,6 +60,7 @@ export class TurnSessions {
   readonly #locks: (() => void)[] = [];
   readonly #held: string[] = [];
   readonly #writers: { readonly id: string; readonly writer: Writer }[] = [];
+  readonly #awaited = new Set<string>();
   #loads = 0;
   #writes = 0;
 
@@ -99,7 +100,7 @@ export class TurnSessions {
   async load(conversation: Conversation): Promise<string | undefined> {
     const { control, settings, fork } = this.#options;
     let seen = await this.#look(conversation, { wait: false });
-    if (seen.held && settings.onBusy === "wait") this.#options.onWait(conversation.id);
+    if (seen.held && settings.onBusy === "wait") this.#tellWait(conversation.id);
     while (seen.held) {
       if (settings.onBusy === "refuse") throw busy(conversation.id);
       if (seen.waits) throw waitsForCaller(conversation.id);
@@ -107,6 +108,12 @@ export class TurnSessions {
       if (control.signal.aborted) return undefined;
     }
     return fork ? undefined : (seen.redirectedTo ?? undefined);
+  }
+
+  #tellWait(id: string): void {
+    if (this.#awaited.has(id)) return;
+    this.#awaited.add(id);
+    this.#options.onWait(id);
   }
 
   writer(conversation: Conversation): Writer {

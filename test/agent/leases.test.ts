@@ -148,7 +148,7 @@ test("an abort ends the wait for another agent's lease within a second, and the 
   expect((await s.first.result).status).toBe("completed");
 });
 
-test("of two agents that begin at the same moment, one goes first and nothing of the other comes between (S2)", async () => {
+test("of two agents that begin at the same moment, one goes first, nothing of the other comes between, and each tells once that it waits (S2)", async () => {
   const store = new RecordingSessionStore();
   const runtime = testRuntime();
   const agents = await Promise.all(
@@ -167,6 +167,8 @@ test("of two agents that begin at the same moment, one goes first and nothing of
   const owners = (await store.load("s")).messages.map(({ id }) => id.slice(0, id.lastIndexOf(".")));
   expect(owners).toHaveLength(12);
   for (let turn = 0; turn < 3; turn++) expect(new Set(owners.slice(turn * 4, turn * 4 + 4)).size).toBe(1);
+  const waits = agents.map(({ observer }) => observer.ofType("custom").map(({ label }) => label));
+  expect(waits).toEqual([[], ["waiting_for_session"], ["waiting_for_session"]]);
   for (const { agent } of agents) await agent.shutdown();
 });
 

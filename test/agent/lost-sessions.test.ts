@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SessionError } from "../../src/domain/errors.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
 import {
   modelStep,
@@ -119,6 +120,33 @@ test("a first write that loses is tried again on what the winner stored (S2)", a
   for (let n = 0; n < 5; n++) t.sessions.conflictOnce("s");
   expect((await t.agent.runTurn("hi", "s")).status).toBe("completed");
   expect(await stored(t)).toEqual(["user old", "user hi", "assistant done"]);
+});
+
+test("a first write loses as often as others get in before it, and reads what is new alone each time (S2)", async () => {
+  await using t = await testAgent({ script: [stopResponse("done")] });
+  await t.agent.appendMessage("s", user("old"));
+  for (let n = 0; n < 100; n++) t.sessions.conflictOnce("s");
+  expect((await t.agent.runTurn("hi", "s")).status).toBe("completed");
+  const loads = t.sessions.ops.flatMap((op) => (op.type === "load" ? [op.known] : []));
+  expect(loads.slice(-100)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  expect(await stored(t)).toEqual(["user old", "user hi", "assistant done"]);
+});
+
+test("a store that calls each first write a conflict, and where nobody else writes, fails the turn (S2)", async () => {
+  await using t = await testAgent({ script: [stopResponse("never asked")] });
+  t.sessions.failSave("s", { error: new SessionError("conflict", "always") });
+  expect(await rejectionOf(t.agent.runTurn("hi", "s"))).toMatchObject({ kind: "session", cause: { kind: "conflict" } });
+  expect(t.model.callCount).toBe(0);
+});
+
+test("a first write that a mirror calls a conflict fails the turn, and is not made again on the authority (S1, S2)", async () => {
+  const authority = new RecordingSessionStore();
+  const mirror = new RecordingSessionStore();
+  mirror.failSave("s", { error: new SessionError("conflict", "always") });
+  await using t = await testAgent({ script: [stopResponse("never asked")], sessions: [authority, mirror] });
+  expect(await rejectionOf(t.agent.runTurn("hi", "s"))).toMatchObject({ kind: "session" });
+  expect((await authority.load("s")).messages).toHaveLength(1);
+  expect(t.model.callCount).toBe(0);
 });
 
 test("metadata that others patch while a turn runs is no conflict, and stays (S2, S5)", async () => {
