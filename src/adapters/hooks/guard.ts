@@ -69,9 +69,15 @@ export class Guard {
     } catch (error) {
       if (Defect.is(error) || context.signal.aborted) throw error;
       context.emit("guardrail-failed", { what: name, errorCategory: errorCategory(error) });
-      return this.#onFailure === "pass" ? { type: "pass" } : { type: "block", reason: "it could not be checked" };
+      return this.#onFailure === "pass" ? { type: "pass" } : unchecked(error);
     }
   }
+}
+
+/** What becomes of a thing whose check failed. Rethrows a `Defect`. */
+export function unchecked(error: unknown): Action<never> {
+  if (Defect.is(error)) throw error;
+  return { type: "block", reason: "it could not be checked" };
 }
 
 function actionOf<T extends Json>(verdict: unknown, isValue: (value: unknown) => value is T): Action<T> {

@@ -7,7 +7,7 @@ import type { StageOf } from "../../domain/stage.js";
 import { errorResult, type ToolCall } from "../../domain/tool.js";
 import type { HookContext, PipelineHook } from "../../ports/hook.js";
 import { defineHook, type MakersOf, type OutcomeOf } from "./define-hook.js";
-import { type Check, Guard } from "./guard.js";
+import { type Check, Guard, unchecked } from "./guard.js";
 import { blockedResponse, responseText, resultText, withResponseText, withText } from "./guarded-text.js";
 
 export type { Check, CheckContext, Verdict } from "./guard.js";
@@ -63,12 +63,17 @@ export function guardrail(options: GuardrailOptions): PipelineHook {
   });
 }
 
+/**
+ * What was made of each message of a turn by its id, and the texts that passed at its beginning, when no message had one yet. What is said
+ * before the first request stands beside them, and so may what another hook made of them: only what has such a text counts as judged.
+ */
+type Judgements = { readonly begun: string[]; readonly texts: Map<string, string | undefined> };
+
 /** What the user says, at the beginning and later; each message is judged once a turn. */
 class SaidInTurn {
   readonly #guard: Guard;
   readonly #check: Check<string, string>;
-  /** By turn: what was made of each message by id, and whether the input was judged under ids of which nothing was known yet. */
-  readonly #turns = new WeakMap<AbortSignal, { begun: boolean; readonly texts: Map<string, string | undefined> }>();
+  readonly #turns = new WeakMap<AbortSignal, Judgements>();
 
   constructor(guard: Guard, check: Check<string, string>) {
     this.#guard = guard;
@@ -79,7 +84,6 @@ class SaidInTurn {
     { input }: StageOf<"beforeTurn">,
     context: HookContext & MakersOf<"beforeTurn">,
   ): Promise<OutcomeOf<"beforeTurn">> {
-    this.#turns.set(context.signal, { begun: true, texts: new Map() });
     const passed: (typeof input)[number][] = [];
     for (const [index, message] of input.entries()) {
       const action = await this.#judge(`input.${index}`, textOf(message), context);
@@ -87,6 +91,7 @@ class SaidInTurn {
       if (action.type === "stop") return context.stop(action.reason);
       passed.push(action.type === "replace" ? withText(message, action.value) : message);
     }
+    this.#turns.set(context.signal, { begun: passed.map(textOf), texts: new Map() });
     return context.next({ input: passed });
   }
 
@@ -94,18 +99,18 @@ class SaidInTurn {
     stage: StageOf<"beforeModel">,
     context: HookContext & MakersOf<"beforeModel">,
   ): Promise<OutcomeOf<"beforeModel"> | undefined> {
-    const turn = this.#turns.get(context.signal) ?? { begun: false, texts: new Map<string, string | undefined>() };
+    const turn: Judgements = this.#turns.get(context.signal) ?? { begun: [], texts: new Map() };
     this.#turns.set(context.signal, turn);
     for (const message of context.newMessages) {
       if (message.role !== "user" || turn.texts.has(message.id)) continue;
-      const action = turn.begun
-        ? ({ type: "pass" } as const)
-        : await this.#judge(`said.${message.id}`, textOf(message), context);
+      const text = textOf(message);
+      const known = turn.begun.indexOf(text);
+      if (known >= 0) turn.begun.splice(known, 1);
+      const action = known >= 0 ? ({ type: "pass" } as const) : await this.#judge(`said.${message.id}`, text, context);
       if (action.type === "block") return context.abort(action.reason);
       if (action.type === "stop") return context.stop(action.reason);
       turn.texts.set(message.id, action.type === "replace" ? action.value : undefined);
     }
-    turn.begun = false;
     if (![...turn.texts.values()].some((text) => text !== undefined)) return undefined;
     return context.next({
       messages: stage.messages.map((message) => {
@@ -128,7 +133,8 @@ async function judgeReply(
 ): Promise<OutcomeOf<"afterModel"> | undefined> {
   const subject = responseText(response);
   if (subject === "") return undefined;
-  const action = await guard.judge(context, { name: "output", check, subject, isValue: isText });
+  // A throw here would be told and the reply kept: one whose check an abort cut short was not checked.
+  const action = await guard.judge(context, { name: "output", check, subject, isValue: isText }).catch(unchecked);
   if (action.type === "pass") return undefined;
   if (action.type === "replace") return context.next({ response: withResponseText(response, action.value) });
   const patch = { response: blockedResponse(response, action.reason) };

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { defineHook } from "../../../src/adapters/hooks/define-hook.js";
 import { guardrail, type GuardrailOptions } from "../../../src/adapters/hooks/guardrail.js";
 import { CompositionError } from "../../../src/domain/errors.js";
 import { textOf } from "../../../src/domain/message.js";
@@ -105,6 +106,33 @@ describe("guardrail", () => {
     expect(seen).toEqual(["hi", "a bomb"]);
     for (const { request } of t.model.calls) expect(JSON.stringify(request.messages)).not.toContain("a bomb");
     expect(lastRequest(t)).toContain("[removed]");
+  });
+
+  it("checks what is said before the first request, and what another hook made of the input", async () => {
+    const seen: string[] = [];
+    const input = (text: string) => (seen.push(text), aboutBombs(text));
+    await using t = await guarded({ input });
+    const turn = t.agent.startTurn("hi", "s");
+    expect(turn.steer("a bomb")).toBe(true);
+    await expect(turn.result).rejects.toMatchObject({ kind: "hook-aborted" });
+    expect([seen, t.model.callCount]).toEqual([["hi", "a bomb"], 0]);
+    const worse = defineHook("worse", {
+      beforeTurn: (_stage, context) => context.next({ input: [{ role: "user", content: "two bombs" }] }),
+    });
+    await using other = await testAgent({ script: [stopResponse("ok")], hooks: [guardrail({ input }), worse] });
+    await expect(other.agent.runTurn("hi", "s")).rejects.toMatchObject({ kind: "hook-aborted" });
+    expect(other.model.callCount).toBe(0);
+  });
+
+  it("stores no reply whose check an abort cuts short", async () => {
+    const checking = Promise.withResolvers<void>();
+    const output = () => (checking.resolve(), new Promise<undefined>(() => {}));
+    await using t = await guarded({ output }, { script: [stopResponse("a bomb")], config: { streaming: false } });
+    const turn = t.agent.startTurn("hi", "s");
+    await checking.promise;
+    turn.abort();
+    expect((await turn.result).text).toBe("[blocked: it could not be checked]");
+    expect(JSON.stringify([t.observer.events, await t.agent.session("s")])).not.toContain("a bomb");
   });
 
   it("keeps a blocked reply and its calls out of the session, and goes on with what replaces one", async () => {
