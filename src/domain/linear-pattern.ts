@@ -16,6 +16,9 @@ type Instruction =
 const MAX_INSTRUCTIONS = 10_000;
 /** Enough for 256 KiB of text and an ordinary pattern, and done in a second. */
 const DEFAULT_STEPS = 30_000_000;
+/** What all matches of a text may take together. */
+const LEAST_STEPS = 100_000;
+const PASSES = 16;
 
 /**
  * A regular expression that never backtracks: time grows with the text times the pattern, whatever both hold. It finds what `RegExp` finds (the
@@ -67,6 +70,22 @@ export class LinearPattern {
       next.clear();
       at += width;
     }
+  }
+
+  /**
+   * All matches that are not empty, in order. A match may look far beyond its end, and so may each of many; where that adds up to more than a
+   * fixed number of passes over the text, it throws a RangeError.
+   */
+  findAll(text: string): readonly PatternMatch[] {
+    const budget = { left: Math.min(DEFAULT_STEPS, LEAST_STEPS + text.length * this.#program.length * PASSES) };
+    const matches: PatternMatch[] = [];
+    for (let from = 0; from <= text.length; ) {
+      const match = this.find(text, from, budget);
+      if (match === undefined) break;
+      if (match.end > match.start) matches.push(match);
+      from = Math.max(match.end, match.start + 1);
+    }
+    return matches;
   }
 
   /** Follows what takes no character, in the order of preference. */

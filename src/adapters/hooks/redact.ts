@@ -4,7 +4,7 @@ import type { PipelineHook } from "../../ports/hook.js";
 import { defineHook } from "./define-hook.js";
 import { blockedResponse } from "./guarded-text.js";
 import { type RedactPattern, Redaction } from "./redaction.js";
-import { redactedCall, redactedMessage, redactedParts, redactedResult } from "./redacted-message.js";
+import { redactedCall, redactedMessage, redactedParts, redactedResult, redactedTool } from "./redacted-message.js";
 
 export type { RedactPattern } from "./redaction.js";
 
@@ -15,10 +15,10 @@ export type RedactPlace = "input" | "request" | "reply" | "arguments" | "results
 export type RedactOptions = {
   /** Patterns without look-around and back references, which take a time that grows with the text alone. A bare one is called `pattern`. */
   readonly patterns?: readonly (RegExp | RedactPattern)[] | undefined;
-  /** Texts that must never get through, as they are and as they stand in addresses, JSON and base64; a function is asked each time. */
+  /** Texts that must never get through, as they are and as they stand in addresses, forms, JSON and base64; a function is asked each time. */
   readonly secrets?: readonly string[] | (() => readonly string[]) | undefined;
   /**
-   * Default all. `input`: what the user says, before it is stored. `request`: everything the model is sent. `reply`: what it answers, before that is stored.
+   * Default all. `input`: what the user says, before it is stored; what is said while the turn runs is stored by then. `request`: everything the model is sent. `reply`: what it answers, before that is stored.
    * `arguments`: what tools get. `results`: what they give, before it is stored.
    */
   readonly places?: readonly RedactPlace[] | undefined;
@@ -53,7 +53,7 @@ export function redact(options: RedactOptions): PipelineHook {
       (({ messages, tools }, context) =>
         context.next({
           messages: messages.map((message) => redactedMessage(redaction, message)),
-          tools: tools.map((tool) => ({ ...tool, description: redaction.text(tool.description) })),
+          tools: tools.map((tool) => redactedTool(redaction, tool)),
         })),
     afterModel:
       at("reply") &&

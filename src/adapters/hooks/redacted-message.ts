@@ -1,6 +1,6 @@
 import { type Content, toContent } from "../../domain/content.js";
 import type { AssistantPart, Message, MessageInput, ToolCallPart } from "../../domain/message.js";
-import type { ToolCall, ToolResult } from "../../domain/tool.js";
+import type { MalformedArguments, ToolCall, ToolDef, ToolResult } from "../../domain/tool.js";
 import type { Redaction } from "./redaction.js";
 
 /** The message without what is redacted; itself where there is nothing. */
@@ -31,14 +31,31 @@ function redactedExtras(redaction: Redaction, { structured, details }: Pick<Tool
   };
 }
 
+/** The tool as a model is told of it, without what is redacted. */
+export function redactedTool(redaction: Redaction, tool: ToolDef): ToolDef {
+  const { description, inputSchema, outputSchema } = tool;
+  return {
+    ...tool,
+    description: redaction.text(description),
+    inputSchema: redaction.schema(inputSchema),
+    ...(outputSchema && { outputSchema: redaction.schema(outputSchema) }),
+  };
+}
+
 /** The call without what is redacted. The text its arguments came as is left out where they changed. */
 export function redactedCall<C extends ToolCall>(redaction: Redaction, call: C): C {
   const args = redaction.json(call.arguments);
   const raw = call.raw === undefined ? undefined : redaction.text(call.raw);
-  const malformed = call.malformed && { ...call.malformed, raw: redaction.text(call.malformed.raw) };
-  if (args === call.arguments && raw === call.raw && malformed?.raw === call.malformed?.raw) return call;
+  const malformed = call.malformed && redactedMalformed(redaction, call.malformed);
+  if (args === call.arguments && raw === call.raw && malformed === call.malformed) return call;
   const { raw: _raw, malformed: _malformed, ...rest } = call;
   return { ...rest, arguments: args, ...(malformed && { malformed }) } as C;
+}
+
+/** The reason may quote what came. */
+function redactedMalformed(redaction: Redaction, given: MalformedArguments): MalformedArguments {
+  const [raw, reason] = [redaction.text(given.raw), redaction.text(given.reason)];
+  return raw === given.raw && reason === given.reason ? given : { raw, reason };
 }
 
 /** The parts of a reply, texts of one kind being one text. A part that changed loses what its provider signed. */

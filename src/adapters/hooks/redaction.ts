@@ -1,9 +1,12 @@
 import { setOwn } from "../../domain/adopt.js";
 import type { Json, JsonObject } from "../../domain/json.js";
 import { LinearPattern } from "../../domain/linear-pattern.js";
+import { secretForms } from "./secret-forms.js";
 
 /** What is looked for: a pattern by its name, which stands in the replacement. */
 export type RedactPattern = { readonly name: string; readonly pattern: RegExp };
+
+type Within = { readonly numbers: boolean };
 
 type Span = { readonly start: number; readonly end: number; readonly name: string };
 
@@ -11,6 +14,7 @@ type Span = { readonly start: number; readonly end: number; readonly name: strin
 export class Redaction {
   readonly #patterns: readonly { readonly name: string; readonly pattern: LinearPattern }[];
   readonly #secrets: () => readonly string[];
+  readonly #forms = new Map<string, readonly string[]>();
 
   /** Throws a TypeError for a pattern that cannot be matched in linear time. */
   constructor(patterns: readonly RedactPattern[], secrets: () => readonly string[]) {
@@ -25,12 +29,16 @@ export class Redaction {
     return this.texts([text])[0] ?? text;
   }
 
-  /** Texts that follow one another: what goes on from one to the next is found too. Gives as many as it got. */
+  /**
+   * Texts that follow one another: what goes on from one to the next is found too, and so is what is found in one alone, for a word may end
+   * there. Gives as many as it got.
+   */
   texts(texts: readonly string[]): readonly string[] {
     const whole = texts.join("");
     const notes = this.#notes(whole);
     const isNote = ({ start, end }: Span): boolean => notes.some((note) => note.start <= start && end <= note.end);
-    const spans = merged(this.#spans(whole).filter((span) => !isNote(span)));
+    const all = [...this.#secretSpans(whole), ...this.#patternSpans(whole), ...this.#ownSpans(texts)];
+    const spans = merged(all.filter((span) => !isNote(span)));
     if (spans.length === 0) return texts;
     let offset = 0;
     return texts.map((text) => {
@@ -42,29 +50,34 @@ export class Redaction {
 
   /** Every text and number in it, names of fields included. The value itself where nothing is found. */
   json<T extends Json>(value: T): T {
-    return this.#json(value) as T;
+    return this.#json(value, { numbers: true }) as T;
   }
 
-  #json(value: Json): Json {
+  /** The same for a schema, whose numbers stay: it would be none with texts in their place. */
+  schema(value: JsonObject): JsonObject {
+    return this.#object(value, { numbers: false });
+  }
+
+  #json(value: Json, within: Within): Json {
     if (typeof value === "string") return this.text(value);
-    if (typeof value === "number") {
+    if (typeof value === "number" && within.numbers) {
       const text = this.text(String(value));
       return text === String(value) ? value : text;
     }
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) {
       const items = value as readonly Json[];
-      const made = items.map((item) => this.#json(item));
+      const made = items.map((item) => this.#json(item, within));
       return made.every((item, index) => item === items[index]) ? items : made;
     }
-    return this.#object(value as JsonObject);
+    return this.#object(value as JsonObject, within);
   }
 
-  #object(value: JsonObject): JsonObject {
+  #object(value: JsonObject, within: Within): JsonObject {
     let changed = false;
     const made: Record<string, Json> = {};
     for (const [name, field] of Object.entries(value)) {
-      const [safeName, safeField] = [this.text(name), this.#json(field)];
+      const [safeName, safeField] = [this.text(name), this.#json(field, within)];
       changed ||= safeName !== name || safeField !== field;
       let free = safeName;
       for (let n = 2; Object.hasOwn(made, free); n++) free = `${safeName} ${n}`;
@@ -79,23 +92,39 @@ export class Redaction {
     return ["secret", ...this.#patterns.map(({ name }) => name)].flatMap((name) => found(text, noteOf(name), name));
   }
 
-  #spans(text: string): Span[] {
+  #secretSpans(text: string): Span[] {
+    return this.#secrets().flatMap((secret) => this.#formsOf(secret).flatMap((form) => found(text, form, "secret")));
+  }
+
+  #formsOf(secret: string): readonly string[] {
+    const known = this.#forms.get(secret);
+    if (known !== undefined) return known;
+    if (this.#forms.size >= MOST_KNOWN) this.#forms.clear();
+    const forms = [...secretForms(secret)];
+    this.#forms.set(secret, forms);
+    return forms;
+  }
+
+  #patternSpans(text: string, offset = 0): Span[] {
+    return this.#patterns.flatMap(({ name, pattern }) =>
+      pattern.findAll(text).map(({ start, end }) => ({ start: offset + start, end: offset + end, name })),
+    );
+  }
+
+  #ownSpans(texts: readonly string[]): Span[] {
     const spans: Span[] = [];
-    for (const secret of this.#secrets()) {
-      for (const form of formsOf(secret)) spans.push(...found(text, form, "secret"));
-    }
-    for (const { name, pattern } of this.#patterns) {
-      for (let from = 0; from <= text.length; ) {
-        const match = pattern.find(text, from);
-        if (match === undefined) break;
-        if (match.end > match.start) spans.push({ ...match, name });
-        from = Math.max(match.end, match.start + 1);
-      }
+    if (texts.filter((text) => text !== "").length < 2) return spans;
+    let offset = 0;
+    for (const text of texts) {
+      spans.push(...this.#patternSpans(text, offset));
+      offset += text.length;
     }
     return spans;
   }
 }
 
+/** Secrets whose forms are kept ready: each is looked for in every text. */
+const MOST_KNOWN = 1_000;
 const NOTE = "[redacted ";
 
 function noteOf(name: string): string {
@@ -108,14 +137,6 @@ function found(text: string, wanted: string, name: string): Span[] {
     spans.push({ start: at, end: at + wanted.length, name });
   }
   return spans;
-}
-
-/** A secret as it is, and as it stands in an address, in JSON and in base64. */
-function formsOf(secret: string): ReadonlySet<string> {
-  if (secret === "") return new Set();
-  const bytes = Buffer.from(secret);
-  const forms = [secret, JSON.stringify(secret).slice(1, -1), bytes.toString("base64"), bytes.toString("base64url")];
-  return new Set(secret.isWellFormed() ? [...forms, encodeURIComponent(secret)] : forms);
 }
 
 /** In order, those that overlap as one under the name of the first. */

@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { redact, type RedactOptions } from "../../../src/adapters/hooks/redact.js";
 import { CompositionError } from "../../../src/domain/errors.js";
 import type { JsonObject } from "../../../src/domain/json.js";
+import { textOf } from "../../../src/domain/message.js";
 import type { ModelResponse } from "../../../src/domain/model.js";
 import {
   pipelineHookClaims,
@@ -95,6 +96,77 @@ describe("redact", () => {
     expect(said).toMatchObject({ content: [{ text: "a [redacted email]" }, { text: "" }, { text: " b" }] });
   });
 
+  it("finds in a part what a pattern would not see in the parts together", async () => {
+    await using t = await testAgent({
+      script: [stopResponse("ok")],
+      hooks: [redact({ patterns: [{ name: "card", pattern: /\b\d{13,16}\b/ }] })],
+    });
+    const content = ["4111111111111111", "2 items", ""].map((text) => ({ type: "text", text }) as const);
+    await t.agent.runTurn({ role: "user", content }, "s");
+    const [said] = (await t.agent.session("s")).messages;
+    expect(said).toMatchObject({ content: [{ text: "[redacted card]" }, { text: "2 items" }, { text: "" }] });
+  });
+
+  const TOKEN = "tökén/with 'signs' & (more)\\\n!";
+  const json = JSON.stringify(TOKEN).slice(1, -1);
+  it.each([
+    ["in an address, in lower case", encodeURIComponent(TOKEN).toLowerCase()],
+    [
+      "in an address of RFC 3986",
+      encodeURIComponent(TOKEN).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`),
+    ],
+    ["in a form", new URLSearchParams({ t: TOKEN }).toString()],
+    ["in a path", encodeURI(TOKEN)],
+    ["in ASCII JSON", json.replace("ö", "\\u00f6").replace("é", "\\u00e9")],
+    ["in JSON with escaped slashes", json.replaceAll("/", "\\/")],
+    ["in JSON within JSON", JSON.stringify(json)],
+    ["behind a user in base64", Buffer.from(`ann:${TOKEN}`).toString("base64")],
+    ["behind one byte in base64", Buffer.from(`:${TOKEN}:`).toString("base64")],
+    ["behind two bytes in base64url", Buffer.from(`a:${TOKEN}, and so on`).toString("base64url")],
+    ["before others in base64", Buffer.from(`${TOKEN}:x`).toString("base64")],
+  ])("finds a secret %s", async (_title, form) => {
+    await using t = await testAgent({ script: [stopResponse("ok")], hooks: [redact({ secrets: [TOKEN] })] });
+    await t.agent.runTurn(`<${form}>`, "s");
+    const [said] = (await t.agent.session("s")).messages;
+    expect(textOf(said as never)).toMatch(/^<.{0,9}\[redacted secret\].{0,18}>$/);
+  });
+
+  it("finds no short secret in base64 that only looks alike", async () => {
+    await using t = await testAgent({ script: [stopResponse("ok")], hooks: [redact({ secrets: ["abc"] })] });
+    const innocent = [1, 2].map((n) => Buffer.from(`${"-".repeat(n)}abc---`).toString("base64")).join(" ");
+    await t.agent.runTurn(innocent, "s");
+    expect(textOf((await t.agent.session("s")).messages[0] as never)).toBe(innocent);
+  });
+
+  it("keeps what it finds out of the schemas of tools, whose numbers stay", async () => {
+    const inputSchema = {
+      type: "object",
+      properties: { key: { type: "string", default: SECRET }, n: { type: "number", maximum: 9007199254740991 } },
+    };
+    await using t = await testAgent({
+      script: [stopResponse("ok")],
+      providers: [{ listTools: () => [{ name: "look", description: SECRET, inputSchema }], execute: () => "" }],
+      hooks: [redact({ ...options, patterns: [/\d{12,19}/] })],
+    });
+    await t.agent.runTurn("hi", "s");
+    const [tool] = t.model.calls[0]?.request.tools ?? [];
+    expect(tool).toMatchObject({
+      description: "[redacted secret]",
+      inputSchema: { properties: { key: { default: "[redacted secret]" }, n: { maximum: 9007199254740991 } } },
+    });
+  });
+
+  it("keeps what it finds out of calls that are no JSON", async () => {
+    const malformed = { raw: `{"key": ${SECRET}`, reason: `no JSON at ${SECRET}` };
+    const call = { type: "toolCall", id: "c1", name: "look", arguments: {}, malformed } as const;
+    await using t = await testAgent({
+      script: [{ parts: [call], finishReason: "tool-calls" }, stopResponse("ok")],
+      hooks: [redact(options)],
+      config: { streaming: false },
+    });
+    expectClean(await traces(t, await t.agent.runTurn("hi", "s")));
+  });
+
   it("leaves what has nothing to redact as it was, signatures and numbers included", async () => {
     const reply: ModelResponse = {
       parts: [
@@ -158,6 +230,12 @@ describe("redact", () => {
     const hook = redact({ patterns: [/(a+)+b/, EMAIL] });
     await using t = await testAgent({ script: [stopResponse("ok")], hooks: [hook] });
     expect((await t.agent.runTurn(`${"a".repeat(50_000)}!`, "s")).text).toBe("ok");
+  });
+
+  it("turns a text away whose matches look too far ahead of themselves", async () => {
+    await using t = await testAgent({ script: [stopResponse("ok")], hooks: [redact({ patterns: [/a.*z|a/] })] });
+    await expect(t.agent.runTurn("a".repeat(20_000), "s")).rejects.toMatchObject({ kind: "hook-aborted" });
+    expect((await t.agent.runTurn("an ant and a cat", "s")).text).toBe("ok");
   });
 
   it("fails closed where something cannot be looked through", async () => {
