@@ -62,15 +62,26 @@ function withPins(proposed: readonly AgentMessage[], current: readonly AgentMess
   const copies = new Map(proposed.map((message) => [message.id, message]));
   const ids = new Set(pins.map(({ id }) => id));
   const whole = proposed.filter(({ id }) => !ids.has(id));
-  for (const pin of pins) insert(whole, isPinned(pin) ? pin : (copies.get(pin.id) ?? pin), place);
-  return whole;
+  return inserted(
+    whole,
+    pins.map((pin) => (isPinned(pin) ? pin : (copies.get(pin.id) ?? pin))),
+    place,
+  );
 }
 
-/** Before the first message that was behind it, else at the end. */
-function insert(messages: AgentMessage[], message: AgentMessage, place: Places): void {
-  const own = place.get(message.id) ?? 0;
-  const next = messages.findIndex(({ id }) => (place.get(id) ?? -1) > own);
-  messages.splice(next < 0 ? messages.length : next, 0, message);
+/** Each of `added`, which are in order, before the first message that was behind it, else at the end. */
+function inserted(messages: readonly AgentMessage[], added: readonly AgentMessage[], place: Places): AgentMessage[] {
+  const merged: AgentMessage[] = [];
+  let next = 0;
+  for (const message of messages) {
+    const behind = place.get(message.id) ?? -1;
+    for (let own = added[next]; own !== undefined && (place.get(own.id) ?? 0) < behind; own = added[next]) {
+      merged.push(own);
+      next += 1;
+    }
+    merged.push(message);
+  }
+  return merged.concat(added.slice(next));
 }
 
 function placesOf(messages: readonly AgentMessage[]): Map<string, number> {
@@ -82,13 +93,22 @@ function withResults(messages: readonly AgentMessage[], current: readonly AgentM
   const place = placesOf(current);
   const known = new Map<AgentMessage, AgentMessage[]>();
   for (const { message, call } of openCalls(messages)) {
-    const behind = current.slice((place.get(message.id) ?? current.length) + 1);
-    const end = behind.findIndex((other) => other.role !== "tool");
-    const exchange = end < 0 ? behind : behind.slice(0, end);
-    const result = exchange.find((other) => isMessage(other) && other.role === "tool" && other.toolCallId === call.id);
-    if (result !== undefined) known.set(message, [...(known.get(message) ?? []), result]);
+    const result = resultBehind(current, place.get(message.id) ?? current.length, call.id);
+    if (result === undefined) continue;
+    const results = known.get(message);
+    if (results === undefined) known.set(message, [result]);
+    else results.push(result);
   }
   return messages.flatMap((message) => [message, ...(known.get(message) ?? [])]);
+}
+
+/** The result of a call among those right behind its reply. */
+function resultBehind(messages: readonly AgentMessage[], reply: number, callId: string): AgentMessage | undefined {
+  for (let at = reply + 1; messages[at]?.role === "tool"; at++) {
+    const message = messages[at] as AgentMessage;
+    if (isMessage(message) && message.role === "tool" && message.toolCallId === callId) return message;
+  }
+  return undefined;
 }
 
 /** What a record is checked against: the estimate of what is shown, what is stored, and the record there is. */
@@ -117,8 +137,11 @@ export function checkedReplacement(
   const cut = exchangeStart(current, Math.min(asked, exchange - 1));
   if (cut < 0) return undefined;
   const place = placesOf(stored);
-  const ends = [record?.upTo, ...current.slice(0, cut + 1).map(({ id }) => id)];
-  const end = Math.max(...ends.map((id) => place.get(id ?? "") ?? -1));
+  const replaced = current.slice(0, cut + 1);
+  const end = replaced.reduce(
+    (last, { id }) => Math.max(last, place.get(id) ?? -1),
+    place.get(record?.upTo ?? "") ?? -1,
+  );
   if (end < 0) return undefined;
   const recorded = new Set(record?.messages.map(({ id }) => id));
   const early = (message: AgentMessage): boolean =>
@@ -127,11 +150,9 @@ export function checkedReplacement(
   const kept = new Set([...behind, current[user]].map((message) => message?.id));
   const shown = placesOf(current);
   const unkept = proposed.filter((message) => !kept.has(message.id));
-  const messages = withPins(unkept, current.slice(0, cut + 1), shown).filter(({ id }) => !kept.has(id));
-  const newest = current[user];
-  if (newest !== undefined && user <= cut) insert(messages, newest, shown);
-  messages.push(...behind.filter(early));
-  const whole = withResults(messages, current);
+  const messages = withPins(unkept, replaced, shown).filter(({ id }) => !kept.has(id));
+  const newest = user < 0 || user > cut ? [] : [current[user] as AgentMessage];
+  const whole = withResults(inserted(messages, newest, shown).concat(behind.filter(early)), current);
   const view = requestView([...whole, ...behind.filter((message) => !early(message))]);
   const first = view.find((message) => message.role !== "system");
   if (first === undefined || first.role !== "user" || estimateAll(view) >= estimate) return undefined;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { checkedReplacement, checkedView } from "../../src/agent/context-check.js";
 import { Conversation } from "../../src/agent/conversation.js";
 import { estimateAll } from "../../src/domain/estimate.js";
@@ -125,4 +125,32 @@ test("whatever is replaced, again and again, requests stay lawful and show on th
     }),
     { numRuns: 500 },
   );
+});
+
+describe("a long conversation of which a proposal leaves much out", () => {
+  const bare = (message: AgentMessage): AgentMessage => adopt(message, "message");
+  const exchanges = Array.from({ length: 40_000 }, (_, n) => [
+    n % 4 === 0 ? withPin(user(`u${n}`, "words")) : bare(user(`u${n}`, "words")),
+    bare(calling(`a${n}`, `c${n}`)),
+    bare(result(`r${n}`, `c${n}`, "words")),
+    bare(reply(`b${n}`, "words")),
+  ]).flat();
+  const messages = [...exchanges, user("newest", "go on")];
+  const thinned = messages.filter(({ role, id }) => role !== "tool" && !id.startsWith("b") && !id.startsWith("u"));
+
+  test("is mended in one pass: every pin and every result is back in its place", () => {
+    const kept = new Set(thinned);
+    const view = checkedView(messages, thinned, estimateAll(messages)) ?? [];
+    const expected = messages.filter(
+      (message) => message.role === "tool" || isPinned(message) || kept.has(message) || message.id === "b39999",
+    );
+    expect(view.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+  });
+
+  test("is replaced by a record whatever its length", () => {
+    const context = { estimate: estimateAll(messages), stored: messages, record: undefined };
+    const done = checkedReplacement(messages, [fresh[0] as AgentMessage], "b39990", context);
+    expect(done?.record.upTo).toBe("b39990");
+    expect(done?.record.messages).toHaveLength(1 + 9_998);
+  });
 });
