@@ -28,6 +28,9 @@ type Recorded = {
   readonly told: readonly string[];
 };
 
+/** `calls` are there once the step runs in this process: a replay does not run it again. */
+type Asked = { readonly signal: AbortSignal; calls?: CompressorCalls };
+
 const NONE: CompressAnswer = { action: { type: "none" } };
 
 /**
@@ -41,12 +44,13 @@ export async function askCompressor(
 ): Promise<CompressAnswer> {
   const { reason, step, by } = request;
   const link = new LinkedSignal(run.control.modelSignal);
-  const asked = { live: false, signal: link.signal };
+  const asked: Asked = { signal: link.signal };
   const name = `compress#${run.round}.${step}`;
   const timeoutMs = run.wiring.settings.limits.compressTimeoutMs;
   const work = (): Promise<Recorded> => recorded(run, compressor, request, asked);
   const outcome = await run.scope.step(name, work, { interruptible: true, timeoutMs }).finally(() => link.release());
   if (!outcome.ok) {
+    countCalls(run, asked.calls?.sent ?? [], { replayed: false });
     // Nobody waits for what it may still be doing.
     link.giveUp();
     // Whoever interrupted or aborted does not wait for a summary; a next round asks again.
@@ -55,7 +59,7 @@ export async function askCompressor(
     throw outcome.error;
   }
   const { action, failure, calls, told } = outcome.value;
-  countCalls(run, calls, { replayed: !asked.live });
+  countCalls(run, calls, { replayed: asked.calls === undefined });
   for (const errorCategory of told) run.secondary({ stage: "compress", operation: safeLabel(by), errorCategory });
   if (failure !== undefined) return givenUp(run) ? NONE : { failure };
   return decoded(run, action);
@@ -65,10 +69,10 @@ async function recorded(
   run: TurnRun,
   compressor: Compressor,
   request: CompressRequest,
-  asked: { live: boolean; readonly signal: AbortSignal },
+  asked: Asked,
 ): Promise<Recorded> {
-  asked.live = true;
-  const { ask, made: calls } = new CompressorCalls(run, asked.signal);
+  asked.calls = new CompressorCalls(run, asked.signal);
+  const { ask, made: calls } = asked.calls;
   const told: string[] = [];
   const report = (error: unknown): void => void told.push(errorCategory(error));
   const context = { ...contextOf(run, request), signal: asked.signal, ask, report };

@@ -13,12 +13,17 @@ export class CompressorCalls {
   /** Those that ended, in that order. */
   readonly made: CompressorCall[] = [];
   readonly #run: TurnRun;
-
   readonly #signal: AbortSignal;
+  #waiting = 0;
 
   constructor(run: TurnRun, signal: AbortSignal) {
     this.#run = run;
     this.#signal = signal;
+  }
+
+  /** Those that ended, and those that still wait for an answer. */
+  get sent(): readonly CompressorCall[] {
+    return [...this.made, ...Array.from({ length: this.#waiting }, () => ({}))];
   }
 
   readonly ask: AskModel = async (model, { messages, options, signal = this.#signal }) => {
@@ -26,6 +31,7 @@ export class CompressorCalls {
     const charge = budget.reserve({ messages, tools: [], options });
     if (typeof charge === "string") throw new ModelError("request-build", `no budget is left: ${charge}`);
     let used: Usage | "unknown" | "free" = "unknown";
+    this.#waiting += 1;
     try {
       const request = { messages, tools: [], options, signal, sessionId, turnId, round };
       const response = decodeResponse(await model.chat(request), "the reply");
@@ -37,6 +43,7 @@ export class CompressorCalls {
       }
       throw error;
     } finally {
+      this.#waiting -= 1;
       charge.settle(used, { model: options.model });
       this.made.push(typeof used === "string" ? {} : { usage: used });
     }

@@ -169,6 +169,26 @@ describe("a compressor that gives no good answer is passed over, once a turn (C1
     await expectLawful(t, "s");
   });
 
+  test("what it had asked of models until then counts in the turn, the answer that never came too", async () => {
+    const summaries = new ScriptedModel([{ ...stopResponse("short"), ...used(500, 50) }, modelStep.hang()]);
+    const asksTwice = compressing(async (_, { ask }) => {
+      const request = { messages: [stampMessage(systemMessage("summarise"), "q", 0, "request")] as never, options: {} };
+      await ask?.(summaries, request);
+      await ask?.(summaries, request);
+      return replaced;
+    });
+    await using t = await seeded({
+      compressors: [asksTwice],
+      script: [{ ...stopResponse("done"), ...used(100) }],
+      config: { compressTimeoutMs: 100 },
+    });
+    const turn = t.agent.runTurn("hi", "s");
+    await t.runtime.advance(100);
+    expect(await turn).toMatchObject({ text: "done", usage: { inputTokens: 600, outputTokens: 60 } });
+    const { metadata } = await t.agent.session("s");
+    expect(metadata["ennead.usage"]).toMatchObject({ turn: { modelCalls: 3 } });
+  });
+
   test("an abort of the turn fires the signal too, and is no failure of the compressor", async () => {
     let signal: AbortSignal | undefined;
     const waits = compressing(
