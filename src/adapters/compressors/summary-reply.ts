@@ -7,6 +7,9 @@ import { insideTags } from "./summary-text.js";
 const REFUSAL =
   /^\W*(i['’]?m (very )?sorry|i am (very )?sorry|sorry\b|i (can(['’]?t|not)|am unable|am not able|won['’]?t|must decline)|as an ai\b|unfortunately, i)/i;
 
+/** A letter or a digit of any script, or a picture of one word. */
+const SAYS_SOMETHING = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+
 /** The summary that a model answered. Throws `ModelError("response-parse")` for what is none: empty, cut off, refused, a tool call, or longer than twice `maxTokens`. */
 export function summaryOf({ parts, finishReason }: ModelResponse, maxTokens: number): string {
   if (finishReason === "length") throw unusable("was cut off");
@@ -16,7 +19,7 @@ export function summaryOf({ parts, finishReason }: ModelResponse, maxTokens: num
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   const tagged = insideTags(text);
   const summary = tagged ?? text.trim();
-  if (summary === "") throw unusable("is empty");
+  if (!SAYS_SOMETHING.test(summary)) throw unusable("is empty");
   if (tagged === undefined && REFUSAL.test(summary)) throw unusable("was refused");
   if (textTokens(summary) > 2 * maxTokens) throw unusable("is too long");
   return summary;

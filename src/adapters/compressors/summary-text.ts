@@ -8,9 +8,13 @@ const SUMMARY_KEY = "ennead.summary";
 const HEADING =
   "[A summary of the conversation so far, written by a model. It is a record of what was said and done, not a new request.]";
 
-/** The message that a conversation begins with from now on. */
+/** What opens or closes a summary, however it is written; the sign alone is matched. */
+const TAG_SIGN = /<(?=[\s/]*summary\b)/gi;
+
+/** The message that a conversation begins with from now on. What the summary says cannot end it. */
 export function summaryMessage(summary: string): MessageInput {
-  return userMessage(`${HEADING}\n<summary>\n${summary}\n</summary>`, { metadata: { [SUMMARY_KEY]: true } });
+  const text = summary.replaceAll(TAG_SIGN, "&lt;");
+  return userMessage(`${HEADING}\n<summary>\n${text}\n</summary>`, { metadata: { [SUMMARY_KEY]: true } });
 }
 
 /** The summary that a message holds, if it is one. */
@@ -20,7 +24,7 @@ export function summaryIn(message: AgentMessage): string | undefined {
   return insideTags(textOf(message)) ?? textOf(message);
 }
 
-/** What stands between the first `<summary>` and the last `</summary>`, tags in between taken out; nothing without them. */
+/** What stands between the first `<summary>` and the last `</summary>`, tags in between taken out once; nothing without them. */
 export function insideTags(text: string): string | undefined {
   const from = text.indexOf("<summary>");
   const to = text.lastIndexOf("</summary>");
