@@ -2,7 +2,7 @@ import { CompositionError } from "../../domain/errors.js";
 import type { CompressContext } from "../../ports/compressor.js";
 
 /** How large a request may get before a compressor acts. */
-export type RoomOptions = {
+export type RequestRoomOptions = {
   /** Part of the model's window that a request may take, system prompt and tools included: above 0, at most 1. The rest is for the reply. */
   readonly share?: number | undefined;
   /** Tokens in place of a share, for where nobody knows the window. */
@@ -10,7 +10,7 @@ export type RoomOptions = {
 };
 
 /** Throws `CompositionError("invalid-config")` for a share that is no part of one, and a number of tokens that is none. */
-export function checkRoom(what: string, { share, maxTokens }: RoomOptions): void {
+export function checkRoom(what: string, { share, maxTokens }: RequestRoomOptions): void {
   if (share !== undefined && !(typeof share === "number" && share > 0 && share <= 1)) {
     throw new CompositionError("invalid-config", `${what}: share is no number above 0 and up to 1`);
   }
@@ -28,7 +28,7 @@ export function checkCount(what: string, counts: Readonly<Record<string, number 
 /** Tokens that the messages of a request may take; nothing where nobody knows a limit. */
 export function roomFor(
   context: CompressContext,
-  { share, maxTokens }: RoomOptions,
+  { share, maxTokens }: RequestRoomOptions,
   defaultShare: number,
 ): number | undefined {
   const { modelContextWindow, overheadTokens = 0 } = context;
@@ -43,7 +43,7 @@ export function roomFor(
  */
 export function roomNow(
   context: CompressContext,
-  options: RoomOptions & { readonly defaultShare: number },
+  options: RequestRoomOptions & { readonly defaultShare: number },
   tokens: number,
 ): number | undefined {
   const room = roomFor(context, options, options.defaultShare);

@@ -1,4 +1,5 @@
 import { CompositionError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
 import { newestWithin } from "./newest-within.js";
@@ -21,8 +22,10 @@ export class SlidingWindowCompressor implements Compressor {
   readonly name = "sliding-window";
   readonly #maxMessages: number;
 
-  /** Throws `CompositionError("invalid-config")` for a limit that is no whole number of at least 0. */
-  constructor({ maxMessages = DEFAULT_MAX_MESSAGES }: SlidingWindowOptions = {}) {
+  /** Throws `CompositionError("invalid-config")` for an option that is none, and a limit that is no whole number of at least 0. */
+  constructor(options: SlidingWindowOptions = {}) {
+    checkFields("SlidingWindowCompressor", options, ["maxMessages"]);
+    const { maxMessages = DEFAULT_MAX_MESSAGES } = options;
     if (!Number.isSafeInteger(maxMessages) || maxMessages < 0) {
       throw new CompositionError("invalid-config", "maxMessages is not a whole number of at least 0");
     }

@@ -9,13 +9,15 @@ import { textTokens } from "../../domain/text-tokens.js";
 import type { CompressAction, CompressContext, Compressor, ContextMessages } from "../../ports/compressor.js";
 import type { ModelPort } from "../../ports/model.js";
 import { TriedSessions } from "./tried-sessions.js";
-import { checkCount, checkRoom, roomFor, type RoomOptions } from "./request-room.js";
+import { checkCount, checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
 import { Summarizer, type Summarized } from "./summarizer.js";
 import { messagesOf, summaryCut } from "./summary-cut.js";
 import { summaryIn, summaryMessage } from "./summary-text.js";
 
+export type { RequestRoomOptions } from "./request-room.js";
+
 /** Which model writes summaries, when, and what stays beside them. */
-export type SummarizeOptions = RoomOptions & {
+export type SummarizeOptions = RequestRoomOptions & {
   /** Writes the summaries; may be a cheaper model than the agent's. */
   readonly model: ModelPort;
   /** `"replace"` (default) keeps the session and its originals; `"newThread"` goes on in a new session that begins with the summary. */
@@ -56,7 +58,7 @@ const LEAST_TOKENS = 100;
  */
 export class SummarizeCompressor implements Compressor {
   readonly name = "summarize";
-  readonly #room: RoomOptions;
+  readonly #room: RequestRoomOptions;
   readonly #keepExchanges: number;
   readonly #newSessionId: (() => string) | undefined;
   readonly #summarizer: Summarizer;
@@ -111,8 +113,8 @@ export class SummarizeCompressor implements Compressor {
   ): Proposal {
     const cut = messages.indexOf(last) + 1;
     const before = new Set(messages.slice(0, cut));
-    const kept = stays.filter((message) => before.has(message));
-    const replaced = messages.slice(0, cut).filter((message) => !kept.includes(message));
+    const kept = new Set(stays.filter((message) => before.has(message)));
+    const replaced = messages.slice(0, cut).filter((message) => !kept.has(message));
     if (textTokens(summary) >= estimateAll(replaced)) {
       throw new ModelError("response-parse", "the summary is no shorter than what it stands for", { retryable: false });
     }

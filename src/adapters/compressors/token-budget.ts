@@ -6,10 +6,12 @@ import type { AgentMessage } from "../../domain/message.js";
 import { textTokens } from "../../domain/text-tokens.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
 import { newestWithin } from "./newest-within.js";
-import { checkRoom, type RoomOptions, roomNow } from "./request-room.js";
+import { checkRoom, type RequestRoomOptions, roomNow } from "./request-room.js";
+
+export type { RequestRoomOptions } from "./request-room.js";
 
 /** How many tokens a request may take; default three quarters of the model's window. */
-export type TokenBudgetOptions = RoomOptions & {
+export type TokenBudgetOptions = RequestRoomOptions & {
   /** Tokens of a text by the model's own tokenizer, such as `gptTokens()`; default our estimate, corrected by reported usage. */
   readonly count?: CountText | undefined;
 };
@@ -26,7 +28,7 @@ const STEP = 8;
  */
 export class TokenBudgetCompressor implements Compressor {
   readonly name = "token-budget";
-  readonly #room: RoomOptions & { readonly defaultShare: number };
+  readonly #room: RequestRoomOptions & { readonly defaultShare: number };
   readonly #count: CountText | undefined;
   readonly #counted = new WeakMap<AgentMessage, number>();
 

@@ -4,11 +4,13 @@ import { checkFields } from "../../domain/known-fields.js";
 import { type AgentMessage, isMessage, type ToolMessage } from "../../domain/message.js";
 import { isPinned } from "../../domain/pins.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
-import { checkCount, checkRoom, roomFor, type RoomOptions } from "./request-room.js";
+import { checkCount, checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
 import { shortenedText } from "./shortened-text.js";
 
+export type { RequestRoomOptions } from "./request-room.js";
+
 /** Which results are shortened, and from which size of a request on; default half of the model's window, at once where nobody knows it. */
-export type ToolResultTrimOptions = RoomOptions & {
+export type ToolResultTrimOptions = RequestRoomOptions & {
   /** The newest results, which stay whole; default 5. */
   readonly keepNewest?: number | undefined;
   /** Characters that are left of an older result, beside a note of what was cut; default 2,000. */
@@ -26,7 +28,7 @@ const DEFAULT_CHARACTERS = 2_000;
  */
 export class ToolResultTrimCompressor implements Compressor {
   readonly name = "tool-result-trim";
-  readonly #room: RoomOptions;
+  readonly #room: RequestRoomOptions;
   readonly #keepNewest: number;
   readonly #maxCharacters: number;
   readonly #trimmed = new WeakMap<ToolMessage, ToolMessage>();

@@ -101,6 +101,10 @@ describe("SlidingWindowCompressor", () => {
   it.each([-1, 1.5, Number.NaN])("refuses a limit of %d", (maxMessages) => {
     expect(() => new SlidingWindowCompressor({ maxMessages })).toThrow(CompositionError);
   });
+
+  it.each([{ maxMesages: 4 }, null, 40])("refuses options that are none: %j", (options) => {
+    expect(() => new SlidingWindowCompressor(options as never)).toThrow(CompositionError);
+  });
 });
 
 /** Each reply with calls together with its results. */
