@@ -12,6 +12,11 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   core: ["src/domain", "src/ports", ...smallModelFiles],
   agent: ["src/agent"],
   wire: wireFiles,
+  databases: [
+    "src/adapters/databases",
+    "src/adapters/sessions/session-text.ts",
+    "src/adapters/sessions/stored-text.ts",
+  ],
 };
 
 export const groupEntries = Object.fromEntries(Object.keys(groups).map((group) => [group, `group:${group}`]));

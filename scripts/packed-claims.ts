@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -41,7 +41,10 @@ const runners: Readonly<Record<string, (project: string) => Run>> = {
  */
 export async function checkRunners(place: string): Promise<readonly string[]> {
   const tables = (await import(pathToFileURL(join(place, "node_modules/ennead/dist/testkit.js")).href)) as Tables;
-  for (const name of ["vitest", "jest"]) symlinkSync(resolve("node_modules", name), join(place, "node_modules", name));
+  for (const name of ["vitest", "jest"]) {
+    const installed = join(place, "node_modules", name);
+    if (!existsSync(installed)) symlinkSync(resolve("node_modules", name), installed);
+  }
   for (const [name, run] of Object.entries(runners)) {
     const project = join(place, name);
     cpSync(join("test/packed", name), project, { recursive: true });

@@ -1,5 +1,4 @@
 /** What a property takes: for the types of arbitraries of your own. */
-export type { Arbitrary } from "fast-check";
 export { type AnyDelta, anyDeltas } from "./any-delta.js";
 export { anyContent, anyMessage, anyReplyPart, anyToolResult } from "./any-message.js";
 export { type AnyBrokenStream, anyBrokenStream, type AnyStream, anyStream, type StreamFault } from "./any-stream.js";
