@@ -66,11 +66,11 @@ function wholeAt(line: Buffer, start: number): LinePiece | undefined {
 
 function broken(text: Buffer): LinePiece {
   const frame = FRAME.exec(text.toString("latin1", 0, FRAME_LIMIT));
-  const short = frame !== null && text.length < frame[0].length + Number(frame[2]);
-  const unframed = frame === null && text[0] === 0x7b && text.at(-1) !== 0x7d;
-  // Zeros are what some file systems leave of a write that a power failure cut.
-  const torn = short || unframed || text.every((byte) => byte === 0);
-  return { type: torn ? "torn" : "damaged", length: text.length };
+  // Zeros are what some file systems leave of a write that a power failure cut, in place of all of it or of its end. No record ends in one.
+  const length = text.findLastIndex((byte) => byte !== 0) + 1;
+  const short = frame !== null && length < frame[0].length + Number(frame[2]);
+  const unframed = frame === null && text[0] === 0x7b && text[length - 1] !== 0x7d;
+  return { type: short || unframed || length === 0 ? "torn" : "damaged", length: text.length };
 }
 
 function parsed(text: string): JsonObject | undefined {

@@ -39,6 +39,7 @@ export class JsonlLog {
   #lastOffset = 0;
   #damagedLine: number | undefined;
   #brokenBytes = 0;
+  #isBroken = false;
   /** Messages of a saved session that have not come yet; its file was whole when it was put in place. */
   #missing = 0;
   /** How far the file was read. */
@@ -129,7 +130,10 @@ export class JsonlLog {
 
   /** No revision of this id was higher, what could not be read included. */
   get highest(): Revision {
-    return Math.max(this.revision, this.retired) + Math.ceil(this.#brokenBytes / SHORTEST_RECORD);
+    const known = Math.max(this.revision, this.retired);
+    // A first record may have said any revision. Nobody writes more often than once a millisecond for so long.
+    if (known === 0 && this.#isBroken) return Date.now();
+    return known + Math.ceil(this.#brokenBytes / SHORTEST_RECORD);
   }
 
   #take({ offset, bytes, terminated }: Line, reading: Reading): boolean {
@@ -165,6 +169,7 @@ export class JsonlLog {
       throw new SessionError("load", text);
     }
     this.#damagedLine ??= this.#lines + 1;
+    this.#isBroken = true;
     this.#brokenBytes += piece.type === "damaged" ? piece.length : SHORTEST_RECORD;
     return undefined;
   }

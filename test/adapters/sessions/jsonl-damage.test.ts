@@ -47,6 +47,8 @@ describe("half a record", () => {
     ["of a stranger", () => foreign],
     ["of a stranger, ended", () => `${foreign}\n\n`],
     ["of zeros", () => "\0".repeat(300)],
+    ["whose end is zeros", (record: string) => `${record.slice(0, -40)}${"\0".repeat(40)}`],
+    ["whose end is zeros from its frame on", (record: string) => `${record.slice(0, 30)}${"\0".repeat(300)}`],
   ])(
     "%s costs itself alone: what is before it is loaded, and what is appended after it stays",
     async (_title, tear) => {
@@ -145,6 +147,23 @@ describe("damage", () => {
     expect(highest).toBeGreaterThan(3);
     expect(idsIn(await fixture.store.load("s"))).toEqual(["new"]);
   });
+
+  test.each(["save", "delete"] as const)(
+    "of what a %s left hides how high the revision was, and no later one is as low",
+    async (call) => {
+      await using fixture = jsonlFixture();
+      for (let n = 0; n < 50; n++) await fixture.store.append("s", deltaOf(`o${n}`, n, []));
+      if (call === "delete") await fixture.store.delete("s");
+      else await fixture.store.save("s", { messages: [note("a")], metadata: {}, revision: 50 });
+      changeLine(fixture, 1, (line) => line.replace('"revision":5', '"revision":6'));
+      const store = fixture.reopen();
+      await expect(store.load("s")).rejects.toMatchObject({ kind: "corrupt" });
+      const none = { messages: [], metadata: {}, revision: 0 };
+      const next = await store.save("s", none, { replace: true });
+      expect(next).toBeGreaterThan(51);
+      expect(await fixture.reopen().append("s", deltaOf("p", next, []))).toBe(next + 1);
+    },
+  );
 
   test("a whole record that is not the one that was there is noticed at the next one", async () => {
     await using fixture = jsonlFixture();
