@@ -29,6 +29,7 @@ import {
   user,
   writeElsewhere,
 } from "../support/conversations.js";
+import { thenNothing } from "../support/then-nothing.js";
 import { callsOf, expectLawful, hookAt, rejectionOf, unhandledDuring } from "../support/turns.js";
 
 const long = (word: string): string => `${word} ${"x".repeat(2_000)}`;
@@ -54,7 +55,7 @@ const AFTER = ["user summary", "user u1", "calls c1", "c1 = one", "assistant a2"
 
 /** An agent whose session "s" holds the history; the compressor makes these proposals, one a request. */
 async function compacting(steps: readonly CompressStep[], options: TestAgentOptions = {}) {
-  const compressor = new RecordingCompressor(steps);
+  const compressor = new RecordingCompressor(thenNothing(steps));
   const t = await testAgent({ compressors: [compressor], tools: { f: toolOutcome.ok("fine") }, ...options });
   t.sessions.seed("s", { messages: history, metadata: { user: "ann" } });
   return Object.assign(t, { compressor });

@@ -14,6 +14,7 @@ import {
   toolOutcome,
 } from "../../src/testkit/index.js";
 import { calling, linesOf, reply, result, sent, stored, user } from "../support/conversations.js";
+import { thenNothing } from "../support/then-nothing.js";
 import { hookAt } from "../support/turns.js";
 
 const long = (word: string): string => `${word} ${"x".repeat(2_000)}`;
@@ -28,7 +29,7 @@ const history = [
 
 /** An agent whose session "s" holds the history; the compressor makes these proposals, one a model call. */
 async function compressing(steps: readonly CompressStep[], options: TestAgentOptions = {}) {
-  const compressor = new RecordingCompressor(steps);
+  const compressor = new RecordingCompressor(thenNothing(steps));
   const script = Array.from({ length: 4 }, (_, n) => stopResponse(`done ${n}`));
   const t = await testAgent({ script, compressors: [compressor], tools: { f: toolOutcome.ok("fine") }, ...options });
   t.sessions.seed("s", { messages: history });

@@ -14,6 +14,7 @@ import {
   toolOutcome,
 } from "../../src/testkit/index.js";
 import { leaseOf, linesOf, reply, sent, stored, user } from "../support/conversations.js";
+import { thenNothing } from "../support/then-nothing.js";
 import { rejectionOf, terminals } from "../support/turns.js";
 
 const long = "x".repeat(4_000);
@@ -32,7 +33,7 @@ const moving =
 
 async function moved(options: TestAgentOptions & { readonly metadata?: Record<string, string> } = {}) {
   const { metadata = { title: "t" }, ...rest } = options;
-  const compressors = [new RecordingCompressor([moving()])];
+  const compressors = [new RecordingCompressor(thenNothing([moving()]))];
   const t = await testAgent({ script: [stopResponse("done")], compressors, ...rest });
   const seeded = (rest.sessions?.[0] as RecordingSessionStore | undefined) ?? t.sessions;
   seeded.seed("s", { messages: old, metadata });
@@ -106,7 +107,7 @@ test("the framework's own keys are not copied to the child, all others are (S5)"
 
 test("metadata that somebody patched while the turn ran is copied too (S5)", async () => {
   const patch = { operationId: "title", messages: [], metadata: { title: "made of the first message" } };
-  const compressor = new RecordingCompressor([moving()]);
+  const compressor = new RecordingCompressor(thenNothing([moving()]));
   const compress: Compressor["compress"] = async (...given) => {
     await t.sessions.append("s", patch);
     return compressor.compress(...given);

@@ -14,6 +14,7 @@ import {
   toolOutcome,
 } from "../../src/testkit/index.js";
 import { linesOf, reply, sent, stored, user } from "../support/conversations.js";
+import { thenNothing } from "../support/then-nothing.js";
 import { callsOf, expectLawful, hookAt, rejectionOf, terminals } from "../support/turns.js";
 
 const long = (word: string): string => `${word} ${"x".repeat(2_000)}`;
@@ -28,7 +29,7 @@ const SHRUNK = ["user summary", "user u1", "assistant a1", "user hi"];
 
 /** An agent whose session "s" holds the history, and a compressor that makes these proposals, one a request. */
 async function overflowing(steps: readonly CompressStep[], options: TestAgentOptions) {
-  const compressor = new RecordingCompressor(steps);
+  const compressor = new RecordingCompressor(thenNothing(steps));
   const t = await testAgent({ compressors: [compressor], ...options });
   t.sessions.seed("s", { messages: history });
   return Object.assign(t, { compressor });

@@ -15,6 +15,7 @@ import {
 } from "../../src/testkit/index.js";
 import { linesOf, reply, sent, stored, user } from "../support/conversations.js";
 import { countOf, expectDelivered, firstSent } from "../support/levers.js";
+import { thenNothing } from "../support/then-nothing.js";
 import { expectLawful, hookAt } from "../support/turns.js";
 
 const replies = ["one", "two", "three", "four", "five"].map(stopResponse);
@@ -244,16 +245,18 @@ test("between the end of one turn and its last listener, agent.steer meets the t
 });
 
 test("after a redirect a message is found under the new session, and no more under the old one (L3, S5)", async () => {
-  const compressor = new RecordingCompressor([
-    { type: "none" },
-    (messages) => ({
-      type: "newThread",
-      messages: [userMessage("in short"), ...messages.slice(-4)],
-      newSessionId: "child",
-      messagesBefore: messages.length,
-      messagesAfter: 5,
-    }),
-  ]);
+  const compressor = new RecordingCompressor(
+    thenNothing([
+      { type: "none" },
+      (messages) => ({
+        type: "newThread",
+        messages: [userMessage("in short"), ...messages.slice(-4)],
+        newSessionId: "child",
+        messagesBefore: messages.length,
+        messagesAfter: 5,
+      }),
+    ]),
+  );
   const tools = new RecordingToolProvider().add("f", toolOutcome.held());
   const script = ["c1", "c2"].map((id) => toolCallResponse("f", id));
   await using t = await testAgent({ script: [...script, ...replies], tools, compressors: [compressor] });

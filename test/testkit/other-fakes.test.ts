@@ -3,14 +3,16 @@ import { CommandError, MemoryError } from "../../src/domain/errors.js";
 import type { AgentApi } from "../../src/ports/agent-api.js";
 import type { CommandContext } from "../../src/ports/command.js";
 import type { CompressContext } from "../../src/ports/compressor.js";
+import { stopResponse, testAgent } from "../../src/testkit/index.js";
 import { commandDef, RecordingCommands } from "../../src/testkit/fakes/recording-commands.js";
 import { RecordingCompressor } from "../../src/testkit/fakes/recording-compressor.js";
+import { ScriptExhausted } from "../../src/testkit/fakes/script-exhausted.js";
 import { RecordingLifecycle } from "../../src/testkit/fakes/recording-lifecycle.js";
 import { RecordingMemory } from "../../src/testkit/fakes/recording-memory.js";
 
 const { signal } = new AbortController();
 
-test("a compressor proposes its steps one a request, then nothing, and records what it was given", () => {
+test("a compressor proposes its steps one a request, records what it was given, and says aloud that it was asked once more", () => {
   const context: CompressContext = { sessionId: "s", estimatedTokens: 9, reason: "before-model", signal };
   const view = { type: "view", messages: [] } as const;
   const compressor = new RecordingCompressor([view, (messages) => ({ ...view, messages })], "mine");
@@ -18,17 +20,40 @@ test("a compressor proposes its steps one a request, then nothing, and records w
   expect(() => compressor.assertDone()).toThrow("0 of 2 steps were used");
   expect(compressor.compress(messages, context)).toEqual(view);
   expect(compressor.compress(messages, context)).toEqual({ type: "view", messages });
-  expect(compressor.compress(messages, context)).toEqual({ type: "none" });
   compressor.assertDone();
+  const exhausted = "recording_compressor_exhausted at call 3 (script had 2 steps)";
+  expect(() => compressor.compress(messages, context)).toThrow(new ScriptExhausted("recording_compressor", 3, 2));
+  expect(() => compressor.assertDone()).toThrow(exhausted);
   messages.length = 0;
-  expect(compressor.records).toHaveLength(3);
+  expect(compressor.records).toHaveLength(2);
   expect(compressor.records[0]).toMatchObject({
     estimatedTokens: 9,
     reason: "before-model",
     messages: [{ id: "m.0" }],
   });
-  expect(compressor.records.map(({ answer }) => answer.type)).toEqual(["view", "view", "none"]);
+  expect(compressor.records.map(({ answer }) => answer.type)).toEqual(["view", "view"]);
   expect(compressor.name).toBe("mine");
+});
+
+test("a compressor of one step proposes it each time, and one without a script nothing", () => {
+  const context: CompressContext = { sessionId: "s", estimatedTokens: 9, reason: "before-model", signal };
+  const view = { type: "view", messages: [] } as const;
+  const [one, idle, empty] = [new RecordingCompressor(view), new RecordingCompressor(), new RecordingCompressor([])];
+  for (let request = 0; request < 3; request++) {
+    expect([one, idle, empty].map((compressor) => compressor.compress([], context).type)).toEqual([
+      "view",
+      "none",
+      "none",
+    ]);
+  }
+  for (const compressor of [one, idle, empty]) compressor.assertDone();
+});
+
+test("a compressor whose script ran out fails the turn, and is no proposal", async () => {
+  const compressors = [new RecordingCompressor([{ type: "none" }])];
+  await using t = await testAgent({ script: [stopResponse("one"), stopResponse("two")], compressors });
+  await t.agent.runTurn("one?", "s");
+  await expect(t.agent.runTurn("two?", "s")).rejects.toThrow("recording_compressor_exhausted at call 2");
 });
 
 test("a compressor that is told to throw records what it threw", () => {
@@ -82,6 +107,29 @@ test("a memory told to fail does so once, and misses it aloud", async () => {
   await expect(memory.search({ query: "x" })).rejects.toThrow("MemoryError(search): told to fail");
   expect(await memory.search({ query: "x" })).toEqual([]);
   memory.assertDone();
+});
+
+test("a memory told to fail twice does so twice, in order, and at that kind only", async () => {
+  const first = new MemoryError("search", "first");
+  const memory = new RecordingMemory().failNext("search", first).failNext("delete").failNext("search");
+  await expect(memory.search({ query: "x" })).rejects.toBe(first);
+  await memory.store({ content: "x" });
+  await expect(memory.search({ query: "x" })).rejects.toThrow("told to fail");
+  expect(await memory.search({ query: "x" })).toHaveLength(1);
+  expect(() => memory.assertDone()).toThrow("no delete came");
+});
+
+test("a memory gives an entry without an id one that nobody has", async () => {
+  const memory = new RecordingMemory().seed({ id: "memory-2", content: "seeded", metadata: {} });
+  await memory.store({ id: "memory-1", content: "given" });
+  const ids = [await memory.store({ content: "own" }), await memory.store({ content: "own" })];
+  expect(memory.entries.map(({ id }) => id)).toEqual(["memory-2", "memory-1", ...ids]);
+});
+
+test("a memory records a store that it refuses", async () => {
+  const memory = new RecordingMemory();
+  await expect(memory.store({ content: "x", metadata: { n: Number.NaN } })).rejects.toThrow(MemoryError);
+  expect(memory.ops).toMatchObject([{ kind: "store", entry: { content: "x" }, outcome: { ok: false } }]);
 });
 
 test("lifecycles that share a log show their order, and one told to fail does", async () => {

@@ -2,6 +2,7 @@ import { Defect } from "../../domain/errors.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
 import { frozen } from "./frozen.js";
+import { ScriptExhausted } from "./script-exhausted.js";
 
 /** A proposal, or how to make it of what the compressor was given; a function may throw. */
 export type CompressStep =
@@ -14,21 +15,28 @@ export type CompressRecord = Omit<CompressContext, "signal"> & {
   readonly answer: CompressAction | { readonly type: "throw"; readonly error: unknown };
 };
 
-/** Proposes what its steps say, one a request, and `none` once they are used up: an agent asks before every model call. */
+const NONE: CompressStep = { type: "none" };
+
+/**
+ * Proposes what its script says: one step holds for every request, a list is used up one a request, and without a script it proposes
+ * nothing. An agent asks before every model call.
+ */
 export class RecordingCompressor implements Compressor {
   readonly name: string;
-  readonly #steps: CompressStep[];
+  readonly #script: CompressStep | readonly CompressStep[];
   readonly #records: CompressRecord[] = [];
+  #overrun: ScriptExhausted | undefined;
 
-  constructor(steps: readonly CompressStep[] = [], name = "recording") {
+  /** An empty list is no script. */
+  constructor(script: CompressStep | readonly CompressStep[] = NONE, name = "recording") {
     this.name = name;
-    this.#steps = [...steps];
+    this.#script = !isList(script) ? script : script.length === 0 ? NONE : [...script];
   }
 
   compress(messages: readonly AgentMessage[], context: CompressContext): CompressAction {
     const { signal: _, ...rest } = context;
     const asked = { ...rest, messages: frozen(messages, "messages") };
-    const step = this.#steps[this.#records.length] ?? { type: "none" };
+    const step = this.#next();
     try {
       const action = typeof step === "function" ? step(messages, context) : step;
       this.#records.push(Object.freeze({ ...asked, answer: frozen(action, "action") }));
@@ -43,11 +51,24 @@ export class RecordingCompressor implements Compressor {
     return [...this.#records];
   }
 
-  /** Throws a `Defect` when steps are left. */
+  /** Throws a `Defect` when the script ran out, or when steps of a list are left. */
   assertDone(): void {
+    if (this.#overrun !== undefined) throw this.#overrun;
     const used = this.#records.length;
-    if (used < this.#steps.length) {
-      throw new Defect(`recording_compressor_unfinished: ${used} of ${this.#steps.length} steps were used`);
+    if (isList(this.#script) && used < this.#script.length) {
+      throw new Defect(`recording_compressor_unfinished: ${used} of ${this.#script.length} steps were used`);
     }
   }
+
+  #next(): CompressStep {
+    if (!isList(this.#script)) return this.#script;
+    const step = this.#script[this.#records.length];
+    if (step !== undefined) return step;
+    this.#overrun ??= new ScriptExhausted("recording_compressor", this.#records.length + 1, this.#script.length);
+    throw this.#overrun;
+  }
+}
+
+function isList(script: CompressStep | readonly CompressStep[]): script is readonly CompressStep[] {
+  return Array.isArray(script);
 }

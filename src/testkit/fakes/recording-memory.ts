@@ -33,7 +33,8 @@ export class RecordingMemory implements MemoryPort {
   declare readonly optional?: boolean;
   readonly #entries = new Map<string, MemoryEntry>();
   readonly #ops: MemoryOperation[] = [];
-  readonly #failures = new Map<MemoryOperation["kind"], MemoryError>();
+  readonly #failures: { readonly kind: MemoryOperation["kind"]; readonly error: MemoryError }[] = [];
+  #ownIds = 0;
 
   constructor(members: Pick<MemoryPort, "name" | "optional"> = {}) {
     Object.assign(this, members);
@@ -45,25 +46,24 @@ export class RecordingMemory implements MemoryPort {
     return this;
   }
 
-  /** The next request of this kind rejects. */
+  /** The next request of this kind rejects; several calls queue up. */
   failNext(kind: MemoryOperation["kind"], error = new MemoryError(kind, "told to fail")): this {
-    this.#failures.set(kind, error);
+    this.#failures.push({ kind, error });
     return this;
   }
 
   async store(input: MemoryEntryInput): Promise<string> {
-    const { id = `memory-${this.#ops.length + 1}` } = checkedEntry(input);
-    const entry = storedEntry(input, id);
-    this.#record({ kind: "store", entry: frozen(input, "entry") }, () => {
-      this.#entries.set(id, entry);
-      return [id];
+    const [id = ""] = this.#record({ kind: "store", entry: recorded(input, "entry") }, () => {
+      const { id: own = this.#newId() } = checkedEntry(input);
+      this.#entries.set(own, storedEntry(input, own));
+      return [own];
     });
     return id;
   }
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     let hits: readonly MemoryEntry[] = [];
-    this.#record({ kind: "search", query: recorded(query) }, () => {
+    this.#record({ kind: "search", query: recorded(query, "query") }, () => {
       hits = this.#hits(query);
       return hits.map(({ id }) => id);
     });
@@ -85,8 +85,16 @@ export class RecordingMemory implements MemoryPort {
 
   /** Throws a `Defect` when a failure that was asked for never came about. */
   assertDone(): void {
-    const kind = this.#failures.keys().next().value;
-    if (kind !== undefined) throw new Defect(`recording_memory_unfinished: no ${kind} came`);
+    const [left] = this.#failures;
+    if (left !== undefined) throw new Defect(`recording_memory_unfinished: no ${left.kind} came`);
+  }
+
+  /** Of no entry that is there: a test may have stored one under any id. */
+  #newId(): string {
+    for (;;) {
+      const id = `memory-${++this.#ownIds}`;
+      if (!this.#entries.has(id)) return id;
+    }
   }
 
   #hits(query: MemoryQuery): readonly MemoryEntry[] {
@@ -100,12 +108,14 @@ export class RecordingMemory implements MemoryPort {
       .slice(0, topK);
   }
 
-  #record(asked: Asked, run: () => readonly string[]): void {
-    const failure = this.#failures.get(asked.kind);
-    this.#failures.delete(asked.kind);
+  #record(asked: Asked, run: () => readonly string[]): readonly string[] {
+    const planned = this.#failures.findIndex(({ kind }) => kind === asked.kind);
+    const [failure] = planned === -1 ? [] : this.#failures.splice(planned, 1);
     try {
-      if (failure !== undefined) throw failure;
-      this.#add(asked, { ok: true, ids: Object.freeze(run()) });
+      if (failure !== undefined) throw failure.error;
+      const ids = Object.freeze(run());
+      this.#add(asked, { ok: true, ids });
+      return ids;
     } catch (error) {
       this.#add(asked, { ok: false, error });
       throw error;
@@ -117,12 +127,12 @@ export class RecordingMemory implements MemoryPort {
   }
 }
 
-/** Also of a query that no JSON can hold, which is refused but was asked. */
-function recorded(query: MemoryQuery): MemoryQuery {
+/** Also of what no JSON can hold, which is refused but was asked. */
+function recorded<T extends object>(value: T, place: string): T {
   try {
-    return frozen(query, "query");
+    return frozen(value, place);
   } catch {
-    return Object.freeze({ ...query });
+    return Object.freeze({ ...value });
   }
 }
 

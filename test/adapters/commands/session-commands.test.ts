@@ -122,6 +122,7 @@ describe("/compact", () => {
       { type: "none" },
       { type: "none" },
       (messages) => ({ type: "replace", messages: [userMessage("[summary]")], upTo: messages[1]?.id }),
+      { type: "none" },
     ]);
 
   it("has the compressors asked, and tells what came of it (C1)", async () => {
