@@ -1,4 +1,4 @@
-import { FormatRegistry, Kind, type TSchema } from "@sinclair/typebox";
+import { FormatRegistry, Kind, type TSchema, Type } from "@sinclair/typebox";
 import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
@@ -25,6 +25,8 @@ type Fault = (place: string, what: string) => CompositionError;
 /** Where keywords hold schemas: under names, in a list, or one. */
 const NESTED = ["properties", "patternProperties", "$defs", "items", "anyOf", "allOf", "not", "contains"] as const;
 const NESTED_OR_BOOLEAN = ["additionalProperties", "unevaluatedProperties"] as const;
+/** More steps in a place than a definition may have; one that holds itself has no last one. */
+const MAX_STEPS = 256;
 const JSON_TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean", "null", "array", "object"]);
 
 function isSchema(value: unknown): value is TSchema {
@@ -33,6 +35,7 @@ function isSchema(value: unknown): value is TSchema {
 
 function checkable(schema: unknown, place: string, fault: Fault): TSchema {
   if (!isSchema(schema)) throw fault(place, "are not all made with Type: ");
+  if (place.split("/").length > MAX_STEPS) throw fault(place.slice(0, 64), "are nested too deep: ");
   if (schema[Kind] === "Unsafe") return schemaOfKeywords(schema);
   const { type, format, pattern } = schema as { type?: unknown; format?: unknown; pattern?: unknown };
   if (type !== undefined && !JSON_TYPES.has(type)) throw fault(place, "ask for what JSON cannot hold: ");
@@ -40,6 +43,11 @@ function checkable(schema: unknown, place: string, fault: Fault): TSchema {
     throw fault(place, "have a pattern that is no regular expression: ");
   const changes: Record<string, unknown> = {};
   if (typeof format === "string" && !FormatRegistry.Has(format)) changes["format"] = undefined;
+  const { multipleOf } = schema as { multipleOf?: unknown };
+  // The remainder of a binary fraction says nothing: 19.99 is a multiple of 0.01.
+  if (typeof multipleOf === "number" && !Number.isInteger(multipleOf)) {
+    return Type.Intersect([{ ...schema, multipleOf: undefined }, schemaOfKeywords({ multipleOf })]);
+  }
   for (const key of NESTED) replace(changes, schema, key, nested(schema[key], `${place}/${key}`, fault));
   for (const key of NESTED_OR_BOOLEAN) {
     const part: unknown = schema[key];

@@ -1,57 +1,26 @@
-import { Kind, type TSchema } from "@sinclair/typebox";
-import { isJsonObject } from "../../domain/json.js";
+import { Kind, type TSchema, TypeRegistry } from "@sinclair/typebox";
+import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import type { ValidationIssue } from "../../ports/tool-provider.js";
+import { schemaIssues } from "./mcp/schema-check.js";
+
+/** The kind under which TypeBox knows a schema that is checked by its keywords. */
+const KEYWORDS = "ennead.keywords";
 
 /**
- * A TypeBox schema that checks what the common JSON Schema keywords say: `type`, `enum`, `const`, unions, `allOf`, properties, items
- * and bounds. Keywords beyond those are not checked.
+ * A TypeBox schema that checks what JSON Schema keywords say, whatever kind they came with. Formats, and patterns with look-around or back
+ * references, are not checked.
  */
-export function schemaOfKeywords(raw: unknown): TSchema {
-  if (!isJsonObject(raw)) return kinded("Any");
-  const { enum: members, const: constant, anyOf, oneOf, allOf, type } = raw;
-  if (Array.isArray(members)) return union(members.map(literal));
-  if (constant !== undefined) return literal(constant);
-  const branches: unknown = anyOf ?? oneOf;
-  if (Array.isArray(branches)) return union(branches.map(schemaOfKeywords));
-  if (Array.isArray(allOf)) return kinded("Intersect", { allOf: allOf.map(schemaOfKeywords) });
-  if (Array.isArray(type)) return union(type.map((one: unknown) => schemaOfKeywords({ ...raw, type: one })));
-  return ofType(type, raw);
+export function schemaOfKeywords(keywords: JsonObject): TSchema {
+  // Not at import: the registry is shared by all tools.
+  if (!TypeRegistry.Has(KEYWORDS)) TypeRegistry.Set(KEYWORDS, (schema, value) => keywordIssues(schema, value) === NONE);
+  return { [Kind]: KEYWORDS, keywords } as unknown as TSchema;
 }
 
-const SCALARS: Readonly<Record<string, string>> = {
-  string: "String",
-  number: "Number",
-  integer: "Integer",
-  boolean: "Boolean",
-  null: "Null",
-};
+const NONE: readonly ValidationIssue[] = Object.freeze([]);
 
-function ofType(type: unknown, raw: Keywords): TSchema {
-  if (type === "array") return kinded("Array", { ...raw, items: schemaOfKeywords(raw["items"]) });
-  if (type === "object") {
-    const { properties, additionalProperties: others } = raw;
-    const named = isJsonObject(properties) ? Object.entries(properties) : [];
-    return kinded("Object", {
-      ...raw,
-      properties: Object.fromEntries(named.map(([key, part]) => [key, schemaOfKeywords(part)])),
-      additionalProperties: isJsonObject(others) ? schemaOfKeywords(others) : others,
-    });
-  }
-  const kind = typeof type === "string" && Object.hasOwn(SCALARS, type) ? SCALARS[type] : undefined;
-  return kind === undefined ? kinded("Any") : kinded(kind, { ...raw, format: undefined });
-}
-
-type Keywords = { readonly [keyword: string]: unknown };
-
-function union(anyOf: readonly TSchema[]): TSchema {
-  return kinded("Union", { anyOf });
-}
-
-function literal(value: unknown): TSchema {
-  if (value === null) return kinded("Null");
-  return typeof value === "object" ? kinded("Any") : kinded("Literal", { const: value });
-}
-
-/** TypeBox itself knows a schema by its kind alone. */
-function kinded(kind: string, keywords: Keywords = {}): TSchema {
-  return { ...keywords, [Kind]: kind } as unknown as TSchema;
+/** What is wrong with a value by the keywords of a schema made here, places within the value; nothing for other schemas. */
+export function keywordIssues(schema: unknown, value: unknown): readonly ValidationIssue[] {
+  if (!isJsonObject(schema) || (schema as { readonly [Kind]?: unknown })[Kind] !== KEYWORDS) return NONE;
+  const issues = schemaIssues(schema["keywords"] as JsonObject, value as Json);
+  return issues.length === 0 ? NONE : issues;
 }

@@ -4,6 +4,7 @@ import { Check } from "@sinclair/typebox/value";
 import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
 import type { Validation, ValidationIssue } from "../../ports/tool-provider.js";
 import type { OutputVerdict } from "./checked-output.js";
+import { keywordIssues } from "./keyword-schema.js";
 
 const MAX_ISSUES = 16;
 const MAX_BRANCHES = 24;
@@ -31,7 +32,11 @@ function issuesOf(errors: Iterable<ValueError>): readonly ValidationIssue[] {
 }
 
 function issuesOfOne(error: ValueError): readonly ValidationIssue[] {
-  const { path, schema, type } = error;
+  const { path, schema, type, value } = error;
+  if (type === ValueErrorType.Kind) {
+    const issues = keywordIssues(schema, value);
+    if (issues.length > 0) return issues.map((issue) => ({ path: path + issue.path, expected: issue.expected }));
+  }
   if (type === ValueErrorType.ObjectRequiredProperty) return [{ path, expected: `required: ${expectation(schema)}` }];
   if (type !== ValueErrorType.Union) return [{ path, expected: error.message.replace(/^Expected /, "") }];
   return nearestBranch(error) ?? [{ path, expected: expectation(schema) }];
@@ -56,5 +61,6 @@ function expectation(schema: { readonly [keyword: string]: unknown }): string {
     const words = branches.slice(0, MAX_BRANCHES).map((branch) => expectation(isJsonObject(branch) ? branch : {}));
     return [...new Set(words)].join(" or ");
   }
+  if (isJsonObject(schema["keywords"])) return expectation(schema["keywords"]);
   return typeof schema["type"] === "string" ? schema["type"] : "another value";
 }

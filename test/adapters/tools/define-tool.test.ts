@@ -180,10 +180,44 @@ describe("defineTool", () => {
     ],
     ["maps", Type.Unsafe({ type: "object", additionalProperties: { type: "string" } }), { v: { a: 1 } }, false],
     ["what it does not know", Type.Unsafe({ if: {}, format: "odd" }), { v: 1 }, true],
+    [
+      "properties beside a union",
+      Type.Unsafe({ type: "object", properties: { a: { type: "integer" } }, anyOf: [{ required: ["a"] }] }),
+      { v: { a: "x" } },
+      false,
+    ],
+    ["names that are required and nothing more", Type.Unsafe({ type: "object", required: ["a"] }), { v: {} }, false],
+    ["bounds without a type", Type.Unsafe({ minimum: 3 }), { v: 1 }, false],
+    ["a tuple", Type.Unsafe({ type: "array", prefixItems: [{ type: "integer" }] }), { v: ["x"] }, false],
+    ["what it must not be", Type.Unsafe({ type: "string", not: { const: "x" } }), { v: "x" }, false],
+    ["a const that is an object", Type.Unsafe({ const: { a: 1 } }), { v: { a: 2 } }, false],
+    ["a pattern that is none", Type.Unsafe({ type: "string", pattern: "(" }), { v: "x" }, true],
     ["one inside a list", Type.Array(Type.Unsafe({ enum: ["x"] })), { v: ["y"] }, false],
   ])("reads an unsafe schema by its keywords: %s", (_title, part, args, ok) => {
     const schema = Type.Object({ v: part as ReturnType<typeof Type.Any> });
     expect(tool(schema).validate("t", args).ok).toBe(ok);
+  });
+
+  it("names the places inside an unsafe schema", () => {
+    const inner = Type.Unsafe({ type: "object", properties: { n: { type: "integer" } }, required: ["n"] });
+    const validation = tool(Type.Object({ list: Type.Array(inner) })).validate("t", { list: [{ n: 1 }, { n: "x" }] });
+    expect(validation).toEqual({ ok: false, issues: [{ path: "/list/1/n", expected: "integer" }] });
+  });
+
+  it("takes decimal fractions for the multiples they are", () => {
+    const price = tool(Type.Object({ price: Type.Number({ multipleOf: 0.01, minimum: 0 }) }));
+    expect(price.validate("t", { price: 19.99 }).ok).toBe(true);
+    expect(price.validate("t", { price: 19.995 })).toMatchObject({
+      ok: false,
+      issues: [{ path: "/price", expected: "a multiple of 0.01" }],
+    });
+    expect(price.validate("t", { price: -0.01 }).ok).toBe(false);
+  });
+
+  it("refuses a schema that holds itself", () => {
+    const schema = Type.Object({});
+    Object.assign(schema.properties, { self: schema });
+    expect(() => tool(schema)).toThrow("CompositionError(invalid-schema)");
   });
 
   it("checks no format that nobody registered, and still tells the model of it", () => {
