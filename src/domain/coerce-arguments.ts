@@ -7,7 +7,7 @@ import { fits } from "./schema-fit.js";
 /**
  * The arguments with conversions that lose nothing (`config.coerceArguments`): text to the number, boolean, null, list or object it
  * spells, and numbers and booleans to text, each only where the value as it is does not fit and the converted one does. Text stays
- * text wherever text fits; leading zeros, more digits than a number holds, empty text and near misses are left for validation to
+ * text wherever text fits; leading zeros, more digits than a number holds, names that stand twice, empty text and near misses are left for validation to
  * refuse. Ownership, cost and safety as with `applyDefaults`.
  */
 export function coerceArguments(schema: JsonObject, args: JsonObject): JsonObject {
@@ -61,10 +61,19 @@ function parseContainer(text: string): Json | undefined {
     const value = JSON.parse(text) as Json;
     const outsideStrings = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
     const numbers = outsideStrings.match(/-?\d[\d.eE+-]*/g) ?? [];
+    // A name that stands twice would lose its first value.
+    if ((outsideStrings.match(/""\s*:/g) ?? []).length !== membersOf(value)) return undefined;
     return numbers.every(isExactNumber) && (Array.isArray(value) || isJsonObject(value)) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** How many members all objects in a value have. */
+function membersOf(value: Json): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const parts = Object.values(value) as readonly Json[];
+  return parts.reduce<number>((sum, part) => sum + membersOf(part), Array.isArray(value) ? 0 : parts.length);
 }
 
 /** True when no digit is lost; whole numbers must be safe integers, since beyond those neighbours become one. */

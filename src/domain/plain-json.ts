@@ -78,9 +78,15 @@ function copyObject(value: object, walk: Walk): Json {
 }
 
 function copyRecord(value: object, walk: Walk): Json {
+  // A date that is none would call itself null.
+  if (value instanceof String || value instanceof Number || isInvalidDate(value)) return inexact(walk, String(value));
   const toJson: unknown = "toJSON" in value && !ArrayBuffer.isView(value) ? value.toJSON : undefined;
   if (typeof toJson === "function") return inexact(walk, copy(toJson.call(value, ""), walk) ?? null);
   return isPlain(value) ? copyFields(value, walk) : inexact(walk, copyInstance(value, walk));
+}
+
+function isInvalidDate(value: object): boolean {
+  return Object.prototype.toString.call(value) === "[object Date]" && String(value) === "Invalid Date";
 }
 
 function isPlain(value: object): boolean {

@@ -59,6 +59,15 @@ describe("coerceArguments", () => {
     expect(coerced(schema, value)).toEqual(value);
   });
 
+  it("leaves text of JSON alone that has a name twice, and would lose a value", () => {
+    const schema: JsonObject = { type: "object", properties: { o: { type: "object" }, l: { type: "array" } } };
+    for (const args of [{ o: '{"a":1,"a":2}' }, { l: '[{"b":{"c" : 1, "\\u0063":2}}]' }])
+      expect(coerceArguments(schema, args)).toBe(args);
+    expect(coerceArguments(schema, { o: '{"a":{"a":":"},"b":[{"a":1},{"a":2}]}' })).toEqual({
+      o: { a: { a: ":" }, b: [{ a: 1 }, { a: 2 }] },
+    });
+  });
+
   it("never touches a value that fits a branch", () => {
     const unions: JsonObject[] = [
       { type: ["integer", "string"] },

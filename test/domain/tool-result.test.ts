@@ -110,6 +110,13 @@ describe("normaliseToolReturn", () => {
 
   it.each<[string, unknown, string]>([
     ["a bigint", 7n, "7"],
+    ["a date that is none", new Date(Number.NaN), "Invalid Date"],
+    ["text as an object", Object("abc"), "abc"],
+    [
+      "a number as an object inside",
+      { n: Object(5) as unknown, at: new Date(Number.NaN) },
+      '{"n":"5","at":"Invalid Date"}',
+    ],
     ["bigints inside", { total: 98765432109876543210n, parts: [7n] }, '{"total":"98765432109876543210","parts":["7"]}'],
     ["a date", new Date(0), "1970-01-01T00:00:00.000Z"],
     ["a map", new Map([["a", 1]]), '{"a":1}'],
