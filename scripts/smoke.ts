@@ -55,6 +55,17 @@ assert.equal(tool.validate("say", { word: "even" }).ok, true);
 assert.equal(tool.validate("say", { word: "odd" }).ok, false);
 `;
 
+/** What is said where a peer that is loaded when it is needed is not installed: what to install. */
+const missingCheck = `
+const { PostgresSessionStore } = await load("ennead/sessions/postgres");
+const { RedisSessionStore } = await load("ennead/sessions/redis");
+const { gptTokens } = await load("ennead/compressors/gpt-tokens");
+const url = "://127.0.0.1:1";
+await assert.rejects(new PostgresSessionStore({ url: "postgres" + url }).load("a"), /needs the package pg \\(npm install pg\\)/);
+await assert.rejects(new RedisSessionStore({ url: "redis" + url }).load("a"), /needs the package ioredis \\(npm install ioredis\\)/);
+await assert.rejects(gptTokens(), /needs the package gpt-tokenizer \\(npm install gpt-tokenizer\\)/);
+`;
+
 /** The peers that an entry may load: those of its own file and of the folder of that name. */
 function peersOf({ source }: Entry): readonly string[] {
   const folder = `${source.slice(0, -".ts".length)}/`;
@@ -101,6 +112,10 @@ try {
     `import assert from "node:assert/strict";\nconst load = (name) => import(name);\n${containerCheck}${formatCheck}${exportsCheck}`,
   );
   writeFileSync(
+    join(place, "missing.mjs"),
+    `import assert from "node:assert/strict";\nconst load = (name) => import(name);\n${missingCheck}`,
+  );
+  writeFileSync(
     join(place, "smoke.cjs"),
     `const assert = require("node:assert/strict");\nconst load = require;\n(async () => {${containerCheck}${formatCheck}${exportsCheck}${loadCheck}})();`,
   );
@@ -111,6 +126,8 @@ try {
   cpSync("examples/testing", join(place, "examples/testing"), { recursive: true });
   run("npx", ["--no-install", "ennead", "check", "examples/testing/check-session-store.ts"], place);
   const runners = await checkRunners(place);
+  for (const name of ["pg", "ioredis", "gpt-tokenizer"]) rmSync(join(place, "node_modules", name), { recursive: true });
+  run("node", ["missing.mjs"], place);
   console.log(
     `smoke: ${packed.entryCount} files, ${Math.round(packed.size / 1024)} KB packed; ESM, CommonJS and bin work, claims with ${runners.join(", ")}`,
   );

@@ -25,6 +25,7 @@ export class MemoryFanOut implements MemoryAccess {
       const given = id === undefined ? entry : { ...entry, id };
       id = (await this.#ask("store", memory, async () => idOf(await memory.store(given)))) ?? id;
     }
+    if (this.#memories.length === 0) throw new MemoryError("store", "the agent has no memory");
     if (id === undefined) throw new MemoryError("store", "no memory took the entry");
     return id;
   }

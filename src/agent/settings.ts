@@ -1,10 +1,10 @@
 import { adopt } from "../domain/adopt.js";
 import { thrownLabel } from "../domain/describe-thrown.js";
 import { CompositionError } from "../domain/errors.js";
+import { checkFields } from "../domain/known-fields.js";
 import { DEFAULT_LIMITS, isTimeLimit, type Limits } from "../domain/limits.js";
 import { type AgentMessage, isMessage, type Message, type MessageInput } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
-import { safeLabel } from "../domain/safe-label.js";
 import type { AgentConfig, SecondaryFailure, SystemContext } from "../ports/agent-config.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import type { Budget } from "../ports/budget.js";
@@ -68,12 +68,12 @@ const OTHER_KEYS = [
   "toModelMessages",
   "budget",
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set([
+const KNOWN: readonly string[] = [
   ...OPTION_KEYS,
   ...Object.keys(CHOICES),
   ...OTHER_KEYS,
   ...Object.keys(DEFAULT_LIMITS),
-]);
+];
 
 /** The chat options among a config's fields. */
 export function toChatOptions(config: AgentConfig): ChatOptions {
@@ -107,9 +107,7 @@ export function resolveSettings(config: AgentConfig, contextWindow: number | und
 }
 
 function checkKeys(config: AgentConfig): void {
-  for (const key of Object.keys(config)) {
-    if (!KNOWN.has(key)) throw new CompositionError("invalid-config", `config has no field ${safeLabel(key)}`);
-  }
+  checkFields("config", config, KNOWN);
   for (const [key, allowed] of Object.entries(CHOICES)) {
     const value: unknown = config[key as keyof typeof CHOICES];
     if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {

@@ -49,9 +49,9 @@ export class TurnLauncher {
   #launch({ opening, sessionId, options }: TurnRequest): Launch {
     const { runtime } = this.#parts().wiring;
     const made: Launch = launch({
-      ...this.#prepare(opening, options),
+      ...this.#prepare(opening, sessionId, options),
       host: this.#host,
-      sessionId: sessionId ?? runtime.newId(),
+      sessionId: typeof sessionId === "string" ? sessionId : runtime.newId(),
       turnId: options.turnId ?? runtime.newId(),
       onEnd: () => this.live.delete(made),
     });
@@ -63,10 +63,17 @@ export class TurnLauncher {
     return made;
   }
 
-  /** What is wrong with the opening or the options is thrown when the turn starts. */
-  #prepare(opening: () => Opening, options: TurnOptions): Pick<LaunchOptions, "wiring" | "options" | "opening"> {
+  /** What is wrong with the opening, the session id or the options is thrown when the turn starts. */
+  #prepare(
+    opening: () => Opening,
+    sessionId: unknown,
+    options: TurnOptions,
+  ): Pick<LaunchOptions, "wiring" | "options" | "opening"> {
     const { wiring, ports } = this.#parts();
     try {
+      // Most often the options in the place of the id.
+      if (sessionId !== undefined && sessionId !== null && typeof sessionId !== "string")
+        throw new AgentError("invalid-input", "the session id is no text; options come after it");
       const own = forTurn(wiring, ports, options);
       const opened = opening();
       return { wiring: own, options, opening: () => (this.live.checkOpen(), opened) };

@@ -7,8 +7,13 @@ export function checkFields(what: string, options: unknown, known: readonly stri
   if (!isJsonObject(options)) throw new CompositionError("invalid-config", `${what} needs an object of options`);
   for (const field of Object.keys(options)) {
     if (known.includes(field)) continue;
-    const close = known.find((name) => name.toLowerCase() === field.toLowerCase());
+    const close = known.find((name) => isClose(name.toLowerCase(), field.toLowerCase()));
     const hint = close === undefined ? `it has ${known.join(", ")}` : `did you mean ${close}?`;
     throw new CompositionError("invalid-config", `${what} has no option ${safeLabel(field)}; ${hint}`);
   }
+}
+
+/** The same in other letters, or one letter more or less at the end, such as a plural. */
+function isClose(name: string, field: string): boolean {
+  return name === field || name.slice(0, -1) === field || name === field.slice(0, -1);
 }

@@ -1,4 +1,5 @@
 import { Agent } from "../agent/agent.js";
+import { checkFields } from "../domain/known-fields.js";
 import type { ModelResponse } from "../domain/model.js";
 import type { AgentConfig, SecondaryFailure } from "../ports/agent-config.js";
 import type { CommandPort } from "../ports/command.js";
@@ -61,10 +62,27 @@ export type TestAgent = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
+const OPTION_NAMES = [
+  "script",
+  "model",
+  "tools",
+  "providers",
+  "hooks",
+  "observers",
+  "compressors",
+  "memory",
+  "lifecycles",
+  "commands",
+  "sessions",
+  "config",
+  "runtime",
+] as const satisfies readonly (keyof TestAgentOptions)[];
+
 const CLOSING_MS = 60_000;
 
-/** An agent of fakes in one line: `await testAgent({ script: [stopResponse("hi")] })`. */
+/** An agent of fakes in one line: `await testAgent({ script: [stopResponse("hi")] })`. Rejects with `CompositionError("invalid-config")` for an unknown option. */
 export async function testAgent(options: TestAgentOptions = {}): Promise<TestAgent> {
+  checkFields("testAgent", options, OPTION_NAMES);
   const model = new ScriptedModel(options.script);
   const tools = toolsOf(options.tools);
   const runtime = testRuntime();

@@ -145,3 +145,8 @@ describe("all memories of an agent as one", () => {
     await expect(t.agent.memory.search({ query: "x" })).rejects.toBe(defect);
   });
 });
+
+test("an agent without a memory says so to whoever stores something", async () => {
+  await using t = await testAgent();
+  await expect(t.agent.memory.store({ content: "apple" })).rejects.toThrow("the agent has no memory");
+});

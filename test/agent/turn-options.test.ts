@@ -181,3 +181,18 @@ test("a provider that throws when a loop stops listening is a secondary failure"
   expect((await runLoop([user("hi")], { model, tools, config })).status).toBe("completed");
   expect(failures).toEqual([{ stage: "tools", operation: "stop listening", errorCategory: "Error" }]);
 });
+
+test("options in the place of the session id reject the turn as invalid input, and nothing is stored", async () => {
+  await using t = await testAgent({ script: [stopResponse("hi")] });
+  const error = await rejectionOf(t.agent.runTurn("hello", { signal: undefined } as never));
+  expect(error).toMatchObject({ kind: "invalid-input", message: expect.stringContaining("the session id is no text") });
+  expect(t.model.callCount).toBe(0);
+  expect(t.sessions.saveSnapshots()).toEqual([]);
+});
+
+test.each([
+  ["maxToolRound", "config has no option maxToolRound; did you mean maxToolRounds?"],
+  ["maxToolsRounds", "config has no option maxToolsRounds; it has model, temperature"],
+])("a config with the field %s says what it has instead", async (field, message) => {
+  await expect(testAgent({ config: { [field]: 3 } as never })).rejects.toThrow(message);
+});

@@ -82,3 +82,7 @@ test("the end of the scope also ends a turn that still runs, in virtual time", a
   }
   expect(await running).toMatchObject({ status: "aborted" });
 });
+
+test("a test agent refuses an option that nobody reads", async () => {
+  await expect(testAgent({ hook: [] } as never)).rejects.toThrow("testAgent has no option hook; did you mean hooks?");
+});

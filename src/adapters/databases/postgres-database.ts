@@ -1,4 +1,5 @@
 import { EnneadError } from "../../domain/errors.js";
+import { missingPackage } from "../../domain/missing-package.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { NoAnswer, within } from "./within.js";
 
@@ -106,7 +107,9 @@ export class PostgresDatabase {
 
   async #open(): Promise<PostgresPool> {
     // Older versions export by name to CommonJS only.
-    const { default: pg } = await import("pg");
+    const { default: pg } = await import("pg").catch((cause: unknown) => {
+      throw missingPackage("pg", cause);
+    });
     const pool = new pg.Pool({ connectionString: this.#url, connectionTimeoutMillis: this.#timeoutMs });
     // An idle connection that breaks is replaced by the next call.
     pool.on("error", ignore);

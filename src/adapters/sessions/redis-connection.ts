@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SessionErrorKind } from "../../domain/errors.js";
+import { missingPackage } from "../../domain/missing-package.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { SCRIPTS, type Scripts } from "./redis-scripts.js";
 import type { Described } from "../databases/store-calls.js";
@@ -106,7 +107,9 @@ export class RedisConnection {
   }
 
   async #open(): Promise<RedisClient> {
-    const { Redis } = await import("ioredis");
+    const { Redis } = await import("ioredis").catch((cause: unknown) => {
+      throw missingPackage("ioredis", cause);
+    });
     const client = new Redis(this.#url ?? "", {
       lazyConnect: true,
       connectTimeout: this.#timeoutMs,

@@ -148,6 +148,7 @@ describe("fallback", () => {
 
   it("refuses an empty list and options that make no sense", () => {
     expect(() => fallback([])).toThrow("invalid-config");
+    expect(() => fallback(failing() as never)).toThrow("fallback needs a model that has chat");
     expect(() => fallback([undefined as unknown as ModelPort])).toThrow("invalid-config");
     expect(() => fallback([failing()], { coolDownMs: -1 })).toThrow("invalid-config");
     expect(() => fallback([failing()], { cooldownMs: 1 } as FallbackOptions)).toThrow("did you mean coolDownMs?");

@@ -377,3 +377,7 @@ describe("an attempt that is repeated", () => {
     expect(child.model.callCount).toBe(2);
   });
 });
+
+test("an agent tool without a definition is refused where it is made", () => {
+  expect(() => agentTool(undefined as never, undefined as never)).toThrow("agentTool needs an agent and a definition");
+});

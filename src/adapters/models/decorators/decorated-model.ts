@@ -26,7 +26,7 @@ export function checkModels(
   what: string,
   models: readonly ModelPort[],
 ): asserts models is readonly [ModelPort, ...ModelPort[]] {
-  if (models.length > 0 && models.every(isModel)) return;
+  if (Array.isArray(models) && models.length > 0 && models.every(isModel)) return;
   throw new CompositionError("invalid-config", `${what} needs a model that has chat`);
 }
 

@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorKind } from "../../../domain/errors.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
 import { checkOptions } from "../shared/check-options.js";
-import { decoratedModel } from "./decorated-model.js";
+import { checkModels, decoratedModel } from "./decorated-model.js";
 import { type DecoratorRuntime, platformRuntime } from "../shared/decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { modelErrorWith } from "./model-error-with.js";
@@ -46,6 +46,7 @@ type Candidate = { readonly model: ModelPort; coolUntil: number };
  * all of them as its cause. Throws `CompositionError("invalid-config")` for an empty list and for options that make no sense.
  */
 export function fallback(models: readonly ModelPort[], options: FallbackOptions = {}): ModelPort {
+  checkModels("fallback", models);
   checkOptions("fallback", options, OPTION_NAMES, { coolDownMs: 0 });
   const { on = FALLBACK_KINDS, coolDownMs = 30_000, afterOutput = "give-up", runtime = platformRuntime } = options;
   const fallsThrough = typeof on === "function" ? on : (error: ModelError) => on.includes(error.kind);

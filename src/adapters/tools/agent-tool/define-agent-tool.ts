@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, type TString, Type } from "@sinclair/typebox";
 import { CompositionError } from "../../../domain/errors.js";
+import { isJsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { TurnInput } from "../../../ports/agent-api.js";
 import type { ToolContext } from "../../../ports/tool-provider.js";
@@ -41,6 +42,8 @@ export function agentTool<P extends TObject = TaskParameters>(
   source: AgentSource,
   definition: AgentToolDefinition<P>,
 ): DefinedTool {
+  if (!isJsonObject(definition))
+    throw new CompositionError("invalid-config", "agentTool needs an agent and a definition");
   const { parameters, input, result, session = "call", maxDepth = 4 } = definition;
   checkAgentTool(source, definition, maxDepth);
   const called = new CalledAgent(source, definition, maxDepth);
