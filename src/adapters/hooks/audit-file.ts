@@ -1,4 +1,4 @@
-import { appendFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { AuditRecord } from "./audit-record.js";
 
 /**
@@ -7,12 +7,23 @@ import type { AuditRecord } from "./audit-record.js";
  */
 export function auditFile(path: string): (record: AuditRecord) => Promise<void> {
   let last: Promise<void> = Promise.resolve();
+  let torn = false;
+  const add = async (line: Buffer): Promise<void> => {
+    await using file = await open(path, "a", 0o600);
+    // In one write, since another process may write between two; a full disk may take a part of it.
+    const { bytesWritten } = await file.write(torn ? Buffer.concat([LINE_END, line]) : line);
+    torn = bytesWritten < line.length + (torn ? 1 : 0);
+    if (torn) throw new Error("only a part of the record was written");
+    await file.sync();
+  };
   return (record) => {
     // JSON escapes line ends within texts, and what is no character.
-    const line = `${JSON.stringify(record)}\n`;
-    const written = last.then(() => appendFile(path, line, { mode: 0o600, flush: true }));
+    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    const written = last.then(() => add(line));
     // One that failed is its caller's to hear of, and keeps no later one back.
     last = written.catch(() => undefined);
     return written;
   };
 }
+
+const LINE_END = Buffer.from("\n");

@@ -152,6 +152,19 @@ describe("auditFile", () => {
     facts: { n },
   });
 
+  it("keeps large records whole where several add to one file at once", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "ennead-audit-"));
+    const path = join(directory, "audit.jsonl");
+    try {
+      const sinks = ["a", "b"].map((name) => ({ sink: auditFile(path), text: name.repeat(1_500_000) }));
+      await Promise.all(sinks.flatMap(({ sink, text }) => [0, 1, 2, 3].map((n) => sink(record(n, text)))));
+      const read = readFileSync(path, "utf8").trimEnd().split("\n");
+      expect(read.map((line) => (JSON.parse(line) as AuditRecord).sessionId.length)).toEqual(Array(8).fill(1_500_000));
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
   it("adds one line a record, in order, whatever is in it, to a file of its owner's alone", async () => {
     const directory = mkdtempSync(join(tmpdir(), "ennead-audit-"));
     const path = join(directory, "audit.jsonl");
