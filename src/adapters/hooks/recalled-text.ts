@@ -56,9 +56,11 @@ function stored(entries: readonly RecalledEntry[]): UserMessage {
   return { role: "user", id: "", at: 0, content: [{ type: "text", text: textOf(entries) }] };
 }
 
-/** What was remembered can neither end its line nor close the block around it, nor hide in it. */
+/** What was remembered can neither end its line nor close the block around it, nor hide in signs that nobody sees. */
 function escaped(value: object): string {
-  return JSON.stringify(value).replace(UNSAFE, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(value).replace(UNSAFE, (sign) =>
+    Array.from({ length: sign.length }, (_, n) => `\\u${sign.charCodeAt(n).toString(16).padStart(4, "0")}`).join(""),
+  );
 }
 
-const UNSAFE = /[<>&\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const UNSAFE = /[<>&\u2028\u2029\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
