@@ -47,7 +47,7 @@ export class MemoryFanOut implements MemoryAccess {
   }
 
   async delete(id: string): Promise<void> {
-    for (const memory of this.#memories) await this.#ask("delete", memory, () => memory.delete(id));
+    for (const memory of this.#memories) await this.#ask("delete", memory, async () => memory.delete(id));
   }
 
   /** Never rejects: nobody listens yet while others are waited for. */

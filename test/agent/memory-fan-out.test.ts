@@ -136,6 +136,11 @@ describe("all memories of an agent as one", () => {
     }
   });
 
+  test("may delete without a promise, as nothing binds one to its types", async () => {
+    await using t = await testAgent({ memory: [planned("first", { delete: () => undefined as never }).memory] });
+    await expect(t.agent.memory.delete("a")).resolves.toBeUndefined();
+  });
+
   test("pass on a mistake of a test as it is", async () => {
     const memory = new RecordingMemory();
     const defect = new Defect("a script ran out");
