@@ -22,6 +22,7 @@ export type HttpAddress = {
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
 const BROKEN_OFF = -32002;
+const RESUME_MS = 500;
 
 /**
  * The SDK's streamable HTTP, where a request ends with its stream: one whose stream breaks off without an answer, and cannot be resumed,
@@ -96,12 +97,13 @@ function optionsOf({
     requestInit: { headers: { ...headers } },
     fetch: boundedFetch(fetch, maxMessageBytes),
     reconnectionOptions: {
-      initialReconnectionDelay: 500,
+      initialReconnectionDelay: RESUME_MS,
       reconnectionDelayGrowFactor: 2,
       maxReconnectionDelay: 30_000,
       maxRetries: 5,
     },
-    reconnectionScheduler: (reconnect, delay) => runtime.after(delay, reconnect),
+    // Servers may ask for another delay, and none must make us ask for ever without one.
+    reconnectionScheduler: (reconnect, delay) => runtime.after(Math.max(delay, RESUME_MS), reconnect),
     ...(authToken && {
       authProvider: {
         token: async () => authToken(),

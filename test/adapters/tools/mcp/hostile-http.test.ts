@@ -128,6 +128,44 @@ describe("a stream", () => {
     expect(await s.text("web__f")).toBe("called");
   });
 
+  test("that wants to be resumed at once, again and again, waits its half second", async () => {
+    const runtime = testRuntime();
+    const streams = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let opened = 0;
+    await using server = await mcpOverHttp((seen, response) => {
+      if (seen.http !== "GET") return false;
+      beginEvents(response);
+      response.end("retry: 0\nid: e1\ndata: \n\n");
+      streams[opened]?.resolve();
+      opened += 1;
+      return true;
+    });
+    await using s = await started({ servers: { web: { url: server.url } }, runtime });
+    await streams[0]?.promise;
+    // As many round trips as it takes for the end of the stream to arrive.
+    const settled = async () => {
+      for (let call = 0; call < 20; call++) await s.call("web__f");
+    };
+    await settled();
+    await runtime.advance(499);
+    await settled();
+    expect(opened).toBe(1);
+    await runtime.advance(1);
+    await streams[1]?.promise;
+  });
+
+  test("with what is no message says so in a line", async () => {
+    await using s = await web(
+      firstCall((seen, response) => {
+        beginEvents(response);
+        response.end(event({ id: seen.message?.id, rezult: 1 }));
+        return true;
+      }),
+    );
+    expect(await s.text("web__f")).toMatch(/the server ended the stream without an answer/);
+    expect(await s.event("noise")).toMatchObject({ reason: "it sent what is no message of the protocol" });
+  });
+
   test("that breaks off behind an event with an id is resumed there", async () => {
     let id: number | undefined;
     await using s = await web((seen, response) => {
