@@ -136,6 +136,13 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
     emit(chunk);
     if (chunk.type === "toolCallDelta" && chunk.index === 1) emit({ type: "textDelta", text: "extra" });
   }),
+  "model-chunks-stay": () => {
+    const buffer: Record<string, unknown> = {};
+    return emitting((chunk, emit) => {
+      for (const key of Object.keys(buffer)) Reflect.deleteProperty(buffer, key);
+      emit(Object.assign(buffer, chunk));
+    })();
+  },
   "model-chunks-finish-once": emitting((chunk, emit) => {
     emit(chunk);
     if (chunk.type === "finish") emit(chunk);

@@ -338,6 +338,17 @@ const broken: Readonly<Record<string, Break>> = {
       },
     };
   },
+  // It counts what is saved, and forgets to count what is appended to it.
+  "list-current": ({ list, save }) => {
+    const counts = new Map<string, number>();
+    return {
+      save: (id, session, options) => save(id, session, options).finally(() => counts.set(id, session.messages.length)),
+      list: async (query) => {
+        const { items, ...rest } = await list(query);
+        return { items: items.map((item) => ({ ...item, count: counts.get(item.id) ?? item.count })), ...rest };
+      },
+    };
+  },
   "list-patched": ({ list }) => ({
     list: async (query) => {
       const { items, ...rest } = await list(query);

@@ -106,8 +106,12 @@ export async function ask(
   return await fixture.model.chat(request);
 }
 
-/** A call that streams: its chunks so far, and how it ends. */
-export type Streaming = { readonly chunks: readonly StreamChunk[]; readonly response: Promise<ModelResponse> };
+/** A call that streams: its chunks so far, as they came and as the very objects that were given, and how it ends. */
+export type Streaming = {
+  readonly chunks: readonly StreamChunk[];
+  readonly given: readonly StreamChunk[];
+  readonly response: Promise<ModelResponse>;
+};
 
 /** Asks for the sample as a stream. `onFirst` is called at its first chunk, within the listener. */
 export function askStreaming(
@@ -116,6 +120,7 @@ export function askStreaming(
   { request = requestFor(sampleOf(fixture, name)), onFirst }: { request?: ChatRequest; onFirst?: () => void } = {},
 ): Streaming {
   const chunks: StreamChunk[] = [];
+  const given: StreamChunk[] = [];
   fixture.prepare?.(name);
   const start = async (): Promise<ModelResponse> => {
     const { model } = fixture;
@@ -124,10 +129,11 @@ export function askStreaming(
     }
     return await model.chatStreaming(request, (chunk) => {
       chunks.push(structuredClone(chunk));
+      given.push(chunk);
       if (chunks.length === 1) onFirst?.();
     });
   };
-  return { chunks, response: start() };
+  return { chunks, given, response: start() };
 }
 
 /** Fails the claim when chunks still come some turns of the event loop later. */

@@ -32,6 +32,18 @@ export const modelStreamClaims: readonly ModelPortClaim[] = [
     },
   },
   {
+    id: "model-chunks-stay",
+    title: "a chunk that was handed over stays as it was: nothing of it is used again for the next",
+    needs: "streaming",
+    async check(fixture) {
+      for (const name of shown(fixture)) {
+        const { chunks, given, response } = askStreaming(fixture, name);
+        await response;
+        expectEqual(given, chunks, `the chunks of ${name} when the stream has ended`);
+      }
+    },
+  },
+  {
     id: "model-chunks-finish-once",
     title: "a stream has exactly one finish, and nothing but usage comes behind it",
     needs: "streaming",

@@ -48,6 +48,35 @@ export const sessionListClaims: readonly SessionStoreClaim[] = [
     },
   },
   {
+    id: "list-current",
+    title:
+      "a list shows revision, count and metadata as the last append, patch or save left them, and filters by these",
+    needs: "list",
+    async check({ store }) {
+      const list = listOf(store);
+      const expectListed = async (what: string, count: number): Promise<void> => {
+        const { revision, metadata } = await loadFrom(store, "s");
+        for (const query of [{}, { metadata }]) {
+          const [{ updatedAt, ...info } = {}] = (await list(query)).items;
+          expectEqual(info, { id: "s", revision, count, metadata }, `what is listed after ${what}`);
+          expectThat(Number.isFinite(updatedAt), `updatedAt after ${what} is no number`);
+        }
+        expectEqual((await list({ metadata: { k: "never" } })).items, [], `what a filter finds after ${what}`);
+      };
+      const first = await store.save("s", { messages: [note("a")], metadata: { k: 1 }, revision: 0 });
+      await expectListed("a save", 1);
+      const append = store.append?.bind(store);
+      await append?.("s", deltaOf("o", first, [note("b"), note("c")], { metadata: { k: 2, gone: 1 } }));
+      if (append !== undefined) await expectListed("an append", 3);
+      await append?.("s", deltaOf("p", undefined, [], { metadata: { k: 3 }, unset: ["gone"] }));
+      if (append !== undefined) await expectListed("a patch", 3);
+      const { revision } = await loadFrom(store, "s");
+      await store.save("s", { messages: [note("z")], metadata: { other: 1 }, revision });
+      expectEqual((await loadFrom(store, "s")).metadata, { other: 1 }, "metadata after a save without the old keys");
+      await expectListed("another save", 1);
+    },
+  },
+  {
     id: "list-patched",
     title: "a session that a patch alone has made is listed with revision 0 and without messages",
     needs: "append",
