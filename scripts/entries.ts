@@ -93,7 +93,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   ajv: ["src/adapters/tools/json-schema/schema-validator.ts"],
   pg: ["src/adapters/databases/postgres-database.ts"],
   "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
-  "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript", "index"].map(
+  "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript"].map(
     (name) => `src/testkit/arbitraries/${name}.ts`,
   ),
   "gpt-tokenizer": ["src/adapters/compressors/gpt-tokens.ts"],

@@ -1,4 +1,3 @@
-/** What a property takes: for the types of arbitraries of your own. */
 export { type AnyDelta, anyDeltas } from "./any-delta.js";
 export { anyContent, anyMessage, anyReplyPart, anyToolResult } from "./any-message.js";
 export { type AnyBrokenStream, anyBrokenStream, type AnyStream, anyStream, type StreamFault } from "./any-stream.js";

@@ -161,7 +161,7 @@ async function vectorExtension(): Promise<Found<string>> {
   await client.connect();
   try {
     const { rowCount } = await client.query("SELECT FROM pg_available_extensions WHERE name = 'vector'");
-    if (rowCount === 0) return { missing: "the server does not have the extension vector" };
+    if (rowCount === 0) return { missing: "the server does not have the extension vector", optional: true };
     await client.query("CREATE EXTENSION IF NOT EXISTS vector");
     return { found: server.found };
   } finally {
