@@ -66,9 +66,9 @@ await assert.rejects(new RedisSessionStore({ url: "redis" + url }).load("a"), /n
 await assert.rejects(gptTokens(), /needs the package gpt-tokenizer \\(npm install gpt-tokenizer\\)/);
 `;
 
-/** The peers that an entry may load: those of its own file and of the folder of that name. */
+/** The peers that an entry may load: those of its own file and of the folder it stands for. */
 function peersOf({ source }: Entry): readonly string[] {
-  const folder = `${source.slice(0, -".ts".length)}/`;
+  const folder = `${source.replace(/(?:\/index)?\.ts$/, "")}/`;
   return Object.keys(peers).filter((name) => peers[name]?.some((file) => file === source || file.startsWith(folder)));
 }
 

@@ -1,7 +1,7 @@
 import { Kind, type TSchema, TypeRegistry } from "@sinclair/typebox";
 import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
 import type { ValidationIssue } from "../../ports/tool-provider.js";
-import { schemaIssues } from "./mcp/schema-check.js";
+import { schemaIssues } from "./schema-check/schema-check.js";
 
 /** The kind under which TypeBox knows a schema that is checked by its keywords. */
 const KEYWORDS = "ennead.keywords";

@@ -12,7 +12,7 @@ import type { McpEvent } from "./mcp/mcp-events.js";
 import type { McpToolProviderOptions } from "./mcp/mcp-options.js";
 import { offeredNames, serverPrefixes } from "./mcp/offered-names.js";
 import { orAborted } from "./mcp/or-aborted.js";
-import { schemaIssues } from "./mcp/schema-check.js";
+import { schemaIssues } from "./schema-check/schema-check.js";
 import { settingsOf } from "./mcp/settings-of.js";
 import type { ToolPages } from "./mcp/tool-pages.js";
 

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.j
 import type { Awaitable } from "../../../ports/awaitable.js";
 import { schemaFault } from "./foreign-schema.js";
 import { orAborted } from "./or-aborted.js";
-import { schemaIssues } from "./schema-check.js";
+import { schemaIssues } from "../schema-check/schema-check.js";
 
 /** What a server asks of the user: fields to fill in, or an address to visit. Text and schema are the server's own: show who asks. */
 export type ElicitationRequest = {

@@ -1,9 +1,9 @@
 import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { schemaFault } from "../../../../src/adapters/tools/mcp/foreign-schema.js";
-import { schemaIssues } from "../../../../src/adapters/tools/mcp/schema-check.js";
-import type { Json, JsonObject } from "../../../../src/domain/json.js";
+import { schemaFault } from "../../../src/adapters/tools/mcp/foreign-schema.js";
+import { schemaIssues } from "../../../src/adapters/tools/schema-check/schema-check.js";
+import type { Json, JsonObject } from "../../../src/domain/json.js";
 
 const places = (schema: JsonObject, value: Json) => schemaIssues(schema, value).map(({ path }) => path);
 
