@@ -8,12 +8,17 @@ export function checkFields(what: string, options: unknown, known: readonly stri
   for (const field of Object.keys(options)) {
     if (known.includes(field)) continue;
     const close = known.find((name) => isClose(name.toLowerCase(), field.toLowerCase()));
-    const hint = close === undefined ? `it has ${known.join(", ")}` : `did you mean ${close}?`;
-    throw new CompositionError("invalid-config", `${what} has no option ${safeLabel(field)}; ${hint}`);
+    const hint = close === undefined ? listOf(known) : `; did you mean ${close}?`;
+    throw new CompositionError("invalid-config", `${what} has no option ${safeLabel(field)}${hint}`);
   }
 }
 
 /** The same in other letters, or one letter more or less at the end, such as a plural. */
 function isClose(name: string, field: string): boolean {
   return name === field || name.slice(0, -1) === field || name === field.slice(0, -1);
+}
+
+/** A longer list helps nobody to find a word. */
+function listOf(known: readonly string[]): string {
+  return known.length > 24 ? "" : `; it has ${known.join(", ")}`;
 }

@@ -49,7 +49,7 @@ it("a misspelt port is refused with the right name instead of being left out", a
   const sessions = [new MemorySessionStore()];
   const model = { chat: () => Promise.reject(new Error("unused")) };
   await expect(Agent.create({ model, sessions, tool: [] } as never)).rejects.toThrow(
-    /no option tool; it has model, tools/,
+    /no option tool; did you mean tools\?/,
   );
   await expect(Agent.create({ model, Sessions: sessions } as never)).rejects.toThrow(/did you mean sessions\?/);
 });
