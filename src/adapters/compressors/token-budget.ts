@@ -71,6 +71,8 @@ function safeCount(count: CountText, text: string): number {
   try {
     const tokens: unknown = count(text);
     if (typeof tokens === "number" && tokens >= 0 && tokens < Number.POSITIVE_INFINITY) return tokens;
+    // Nobody waits for a promise, and one that rejects must not end the process.
+    Promise.resolve(tokens).catch(() => undefined);
   } catch {
     // The estimate stands in.
   }

@@ -25,7 +25,13 @@ export class ToolRegistry implements ToolProvider {
 
   /** Adds a tool; a taken name throws `CompositionError("tool-collision")` and changes nothing, unless `replace` is set. */
   register(tool: DefinedTool, options: { readonly replace?: boolean } = {}): void {
-    const { name } = tool.def;
+    const name: unknown = (tool as Partial<DefinedTool> | undefined)?.def?.name;
+    if (typeof name !== "string") {
+      throw new CompositionError(
+        "invalid-config",
+        `${safeLabel(this.name)} takes tools that have a def, as defineTool makes them`,
+      );
+    }
     if (this.#tools.has(name) && options.replace !== true) {
       throw new CompositionError("tool-collision", `${safeLabel(this.name)} has a tool ${safeLabel(name)} already`);
     }

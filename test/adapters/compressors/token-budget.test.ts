@@ -112,6 +112,7 @@ describe("a count of its own", () => {
       },
     ],
     ["is no number", () => Number.NaN],
+    ["is a promise that rejects", () => Promise.reject(new Error("later")) as never],
     ["is negative", () => -1],
     ["is endless", () => Number.POSITIVE_INFINITY],
   ])("that %s is replaced by the estimate", (_, count) => {

@@ -381,3 +381,13 @@ describe("an attempt that is repeated", () => {
 test("an agent tool without a definition is refused where it is made", () => {
   expect(() => agentTool(undefined as never, undefined as never)).toThrow("agentTool needs an agent and a definition");
 });
+
+it.each([{ session: "conversion" }, { events: "step" }])(
+  "a choice that there is not is refused: %j",
+  async (choice) => {
+    await using child = await testAgent({ script: [] });
+    expect(() => agentTool(child.agent, { ...described, ...(choice as object) })).toThrow(
+      "CompositionError(invalid-config)",
+    );
+  },
+);

@@ -111,3 +111,7 @@ describe("NoopToolProvider", () => {
     });
   });
 });
+
+it.each([undefined, {}, { listTools: () => [], execute: () => 1 }])("refuses what is no defined tool: %j", (tool) => {
+  expect(() => new ToolRegistry([tool as never])).toThrow("CompositionError(invalid-config)");
+});

@@ -57,17 +57,22 @@ export function agentTool<P extends TObject = TaskParameters>(
   });
 }
 
-type Checked = { readonly name: string; readonly parameters?: unknown; readonly input?: unknown };
+type Checked = { readonly [K in "name" | "parameters" | "input" | "session" | "events"]?: unknown };
 
-function checkAgentTool(source: unknown, { name, parameters, input }: Checked, maxDepth: number): void {
+function checkAgentTool(source: unknown, { name, parameters, input, ...choices }: Checked, maxDepth: number): void {
+  const { session = "call", events = "steps" } = choices;
   const isAgent = typeof source === "object" && source !== null && "runTurn" in source;
   const fault = !(typeof source === "function" || isAgent)
     ? "needs an agent, or a function that finds one"
     : parameters !== undefined && input === undefined
       ? "needs input to make a message of its own parameters"
-      : Number.isSafeInteger(maxDepth) && maxDepth >= 1
-        ? undefined
-        : "has a maxDepth that is no count";
+      : session !== "call" && session !== "conversation"
+        ? 'has a session that is neither "call" nor "conversation"'
+        : events !== "steps" && events !== "all" && events !== "none"
+          ? 'has events that are none of "steps", "all" and "none"'
+          : Number.isSafeInteger(maxDepth) && maxDepth >= 1
+            ? undefined
+            : "has a maxDepth that is no count";
   if (fault !== undefined)
     throw new CompositionError("invalid-config", `agentTool ${safeLabel(String(name))} ${fault}`);
 }
