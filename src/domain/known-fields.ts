@@ -13,9 +13,13 @@ export function checkFields(what: string, options: unknown, known: readonly stri
   }
 }
 
-/** The same in other letters, or one letter more or less at the end, such as a plural. */
+/** The same in other letters, or with one letter more or less. */
 function isClose(name: string, field: string): boolean {
-  return name === field || name.slice(0, -1) === field || name === field.slice(0, -1);
+  return name === field || isOneMore(name, field) || isOneMore(field, name);
+}
+
+function isOneMore(longer: string, shorter: string): boolean {
+  return [...longer].some((_, at) => longer.slice(0, at) + longer.slice(at + 1) === shorter);
 }
 
 /** A longer list helps nobody to find a word. */

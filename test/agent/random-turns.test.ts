@@ -264,7 +264,7 @@ async function expectNextTurn(t: TestAgent, id: string): Promise<void> {
 test("whatever models, tools, hooks, stores and people at the levers do, a turn ends once, lawfully, loses nothing it was given, and its session goes on (L3, L4, L5, L8, S4, S5, S6, T3, T4, U5)", async () => {
   const unhandled = await unhandledDuring(async () => {
     const seeds = fc.integer({ min: 0, max: 2 ** 31 });
-    await fc.assert(fc.asyncProperty(seeds, play), { numRuns: 2_000, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(seeds, play), { numRuns: 2_000, endOnFailure: true, examples: [[525148926]] });
   });
   expect(unhandled).toEqual([]);
 }, 60_000);

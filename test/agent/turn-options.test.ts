@@ -192,7 +192,7 @@ test("options in the place of the session id reject the turn as invalid input, a
 
 test.each([
   ["maxToolRound", "config has no option maxToolRound; did you mean maxToolRounds?"],
-  ["maxToolsRounds", "config has no option maxToolsRounds; it has model, temperature"],
+  ["maxToolsRounds", "config has no option maxToolsRounds; did you mean maxToolRounds?"],
 ])("a config with the field %s says what it has instead", async (field, message) => {
   await expect(testAgent({ config: { [field]: 3 } as never })).rejects.toThrow(message);
 });
