@@ -2,7 +2,7 @@ import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
 import { isJsonObject, type Json, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
-import { type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
+import { type Compaction, type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
 import type { Runtime } from "../ports/runtime.js";
 import type { StepScope } from "../ports/step-scope.js";
@@ -45,6 +45,8 @@ type Seen = {
   readonly redirectedTo: string | null;
   /** What the session said of itself: the turn's own writes change it. */
   readonly own: JsonObject;
+  /** The record there was, which the turn's own writes may replace. */
+  readonly compaction: Compaction | null;
 };
 
 /** The keys that a turn begins from. */
@@ -176,7 +178,7 @@ export class TurnSessions {
       if (wait) await this.#pause();
       const { revision, count } = conversation;
       if (wait && control.signal.aborted)
-        return { revision, count, held: true, waits: false, redirectedTo: null, own: {} };
+        return { revision, count, held: true, waits: false, redirectedTo: null, own: {}, compaction: null };
       const known = revision === 0 ? undefined : revision;
       const session = await host.stores.load(id, known);
       read.session = session;
@@ -198,7 +200,7 @@ export class TurnSessions {
     return number === 0 ? kind : `${kind}#${number}`;
   }
 
-  #seen(id: string, { revision, messages, metadata, from = 0 }: LoadedSession): Seen {
+  #seen(id: string, { revision, messages, metadata, compaction, from = 0 }: LoadedSession): Seen {
     const { host, settings, turnId, takeOver, caller } = this.#options;
     const lease = metadata[SESSION_KEYS.turn];
     const target = metadata[SESSION_KEYS.redirectedTo];
@@ -209,17 +211,25 @@ export class TurnSessions {
       waits: isJsonObject(lease) && hasTurn(caller, lease["turnId"]),
       redirectedTo: typeof target === "string" ? target : null,
       own: ownKeys(metadata),
+      compaction: compaction ?? null,
     };
   }
 
-  async #readAgain(conversation: Conversation, { revision, count, own }: Seen): Promise<void> {
+  async #readAgain(conversation: Conversation, { revision, count, own, compaction }: Seen): Promise<void> {
     const { host, scope, settings } = this.#options;
     const all = (): Promise<LoadedSession> => host.stores.load(conversation.id, undefined);
     const outcome = await scope.bounded(all, settings.limits.storeTimeoutMs);
     if (!outcome.ok) throw storeError("load", conversation.id, outcome.error);
-    const { value } = outcome;
+    const { compaction: _later, ...value } = outcome.value;
     const metadata = patchMetadata(value.metadata, own, OWN_KEYS);
-    take(conversation, { ...value, messages: value.messages.slice(0, count), metadata, revision });
+    const messages = value.messages.slice(0, count);
+    take(conversation, {
+      ...value,
+      messages,
+      metadata,
+      revision,
+      ...(compaction === null ? undefined : { compaction }),
+    });
   }
 
   #pause(): Promise<void> {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { ModelError } from "../../../src/domain/errors.js";
-import { userMessage } from "../../../src/domain/message.js";
+import { type AgentMessage, userMessage } from "../../../src/domain/message.js";
 import type { SessionDelta } from "../../../src/domain/session.js";
 import {
   assertCrashSafe,
@@ -16,6 +16,7 @@ import {
   toolOutcome,
 } from "../../../src/testkit/index.js";
 import { temporaryDirectory } from "../../adapters/sessions/sqlite-fixture.js";
+import { reply, user } from "../../support/conversations.js";
 import { hookAt } from "../../support/turns.js";
 import { parts, payments, scenarios } from "./scenarios.js";
 
@@ -69,6 +70,24 @@ test("with mirrors, and a conversation that goes on in another session, nothing 
         : { type: "none" as const },
   };
   const report = await crashPoints({ ports: () => ({ ...parts(), compressors: [fork] }), input: "pay", place });
+  expect(report.text).toBe(wellIn(report));
+});
+
+test("with a record that the turn itself wrote, a replay begins from the one there was", async () => {
+  const place = (): CrashPlace => {
+    const store = new RecordingSessionStore();
+    store.seed("s", { messages: [user("u0", "long ".repeat(200)), reply("a0", "long ".repeat(200))] });
+    return { open: () => store };
+  };
+  const shortens = {
+    name: "shortens",
+    compress: (messages: readonly AgentMessage[]) =>
+      messages[0]?.id === "u0"
+        ? { type: "replace" as const, messages: [userMessage("so far")], upTo: "a0" }
+        : { type: "none" as const },
+  };
+  const ports = () => ({ ...parts(), compressors: [shortens] });
+  const report = await crashPoints({ ports, input: "pay", place, sessionId: "s", recovery: "journal" });
   expect(report.text).toBe(wellIn(report));
 });
 
