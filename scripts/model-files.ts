@@ -12,7 +12,7 @@ const filesIn = (folder: string): readonly string[] =>
 export const wireFiles: readonly string[] = filesIn("wire");
 
 /** What entries with and without the wire share; the build keeps it with the core, since a file of its own costs more to load. */
-export const smallModelFiles: readonly string[] = filesIn("shared");
+export const smallModelFiles: readonly string[] = filesIn("common");
 
 type Shared = { readonly entries: readonly string[]; readonly files: readonly string[] };
 

@@ -2,7 +2,7 @@ import { CompositionError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import type { ModelResponse, ReasoningEffort } from "../../domain/model.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./shared/check-options.js";
+import { checkOptions } from "./common/check-options.js";
 import { type AiSdkCall, type AiSdkPort, callAiSdk } from "./ai-sdk/ai-sdk-call.js";
 import { callOptions } from "./ai-sdk/ai-sdk-request.js";
 import type { LanguageModelV3, LanguageModelV4 } from "./ai-sdk/ai-sdk-types.js";

@@ -1,4 +1,4 @@
-export type { DecoratorRuntime } from "./shared/decorator-runtime.js";
+export type { DecoratorRuntime } from "./common/decorator-runtime.js";
 export { fallback, FALLBACK_KINDS, type FallbackOptions } from "./decorators/fallback.js";
 export { rateLimited, type RateLimitOptions } from "./decorators/rate-limited.js";
 export { type AfterOutput, retrying, type RetryOptions } from "./decorators/retrying.js";

@@ -1,4 +1,4 @@
-export type { DecoratorRuntime } from "./shared/decorator-runtime.js";
+export type { DecoratorRuntime } from "./common/decorator-runtime.js";
 export type { ApiKey } from "./wire/endpoint.js";
 export { proxyHandler, type ProxyHandlerOptions } from "./proxy/proxy-handler.js";
 export { proxyModel, type ProxyModelOptions } from "./proxy/proxy-model.js";

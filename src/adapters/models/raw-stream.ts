@@ -4,7 +4,7 @@ import { StreamAccumulator } from "../../domain/stream.js";
 import type { StreamChunk } from "../../domain/stream-chunk.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { ChatRequest, ChunkListener, ModelDescription, ModelPort } from "../../ports/model.js";
-import { checkOptions } from "./shared/check-options.js";
+import { checkOptions } from "./common/check-options.js";
 import { callLimits, type CallLimits } from "./wire/call-limits.js";
 import type { ChatCompletionChunk } from "./raw-stream/openai-chat-wire.js";
 import { ownResponse, withOwnName } from "./wire/own-names.js";

@@ -10,7 +10,7 @@ import type {
   SharedV4ProviderOptions,
 } from "./ai-sdk-types.js";
 import { fileSource, imageType } from "../wire/file-source.js";
-import { isPicture } from "../shared/is-picture.js";
+import { isPicture } from "../common/is-picture.js";
 import { legalTranscript } from "../wire/legal-transcript.js";
 import { noteOn } from "../wire/media-note.js";
 import { losslessJson } from "../wire/lossless-json.js";

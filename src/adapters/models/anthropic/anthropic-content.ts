@@ -1,6 +1,6 @@
 import type { Content, ContentSource, FileContent } from "../../../domain/content.js";
 import { fileSource, imageType } from "../wire/file-source.js";
-import { isPicture } from "../shared/is-picture.js";
+import { isPicture } from "../common/is-picture.js";
 import { noteOn } from "../wire/media-note.js";
 
 /** A block of content as JSON of the messages wire. */

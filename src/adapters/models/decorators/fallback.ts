@@ -1,8 +1,8 @@
 import { ModelError, type ModelErrorKind } from "../../../domain/errors.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { checkModels, decoratedModel } from "./decorated-model.js";
-import { type DecoratorRuntime, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, platformRuntime } from "../common/decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { modelErrorWith } from "./model-error-with.js";
 import type { AfterOutput } from "./retrying.js";

@@ -2,9 +2,9 @@ import { ModelError } from "../../../domain/errors.js";
 import { estimateAll } from "../../../domain/estimate.js";
 import { decodeUsage, type Usage } from "../../../domain/usage.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { askModel, decoratedModel } from "./decorated-model.js";
-import { type DecoratorRuntime, HOLD, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, HOLD, platformRuntime } from "../common/decorator-runtime.js";
 import { type Booking, RateWindow } from "./rate-window.js";
 
 /** How much of a model may be used at once; what is absent is not limited. */

@@ -1,9 +1,9 @@
 import { ModelError } from "../../../domain/errors.js";
 import type { Usage } from "../../../domain/usage.js";
 import type { ModelPort } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { decoratedModel } from "./decorated-model.js";
-import { type DecoratorRuntime, pause, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, pause, platformRuntime } from "../common/decorator-runtime.js";
 import { ModelAttempts } from "./model-attempts.js";
 import { retryDelay } from "./retry-delay.js";
 

@@ -3,7 +3,7 @@ import { estimateAll } from "../../../domain/estimate.js";
 import { isJsonObject } from "../../../domain/json.js";
 import type { ChatOptions } from "../../../domain/model.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
-import { isPicture } from "../shared/is-picture.js";
+import { isPicture } from "../common/is-picture.js";
 import { askModel, decoratedModel } from "./decorated-model.js";
 
 /** Where a request goes. */

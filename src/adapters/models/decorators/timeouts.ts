@@ -2,9 +2,9 @@ import { Defect, ModelError } from "../../../domain/errors.js";
 import type { ModelResponse } from "../../../domain/model.js";
 import type { StreamChunk } from "../../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { askModel, decoratedModel } from "./decorated-model.js";
-import { type DecoratorRuntime, HOLD, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, HOLD, platformRuntime } from "../common/decorator-runtime.js";
 import { detailsOf, modelErrorWith } from "./model-error-with.js";
 
 /** How long a model call may take, in milliseconds; what is absent is not limited. Usage chunks are no token. */

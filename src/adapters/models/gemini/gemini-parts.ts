@@ -2,7 +2,7 @@ import type { Content, FileContent, ImageContent } from "../../../domain/content
 import { isJsonObject, type Json } from "../../../domain/json.js";
 import type { ToolMessage } from "../../../domain/message.js";
 import { bareType, fileSource, imageType } from "../wire/file-source.js";
-import { isPicture } from "../shared/is-picture.js";
+import { isPicture } from "../common/is-picture.js";
 import { noteOn } from "../wire/media-note.js";
 import { encodeJson } from "../wire/wire-json.js";
 

@@ -1,6 +1,6 @@
 import type { FileContent, ImageContent } from "../../../domain/content.js";
 import { type FileSource, fileSource, imageType } from "../wire/file-source.js";
-import { isPicture } from "../shared/is-picture.js";
+import { isPicture } from "../common/is-picture.js";
 import { noteOn } from "../wire/media-note.js";
 
 /** A picture or a file as the wires of OpenAI can carry it; `none` is one they cannot, with words to stand in its place. */

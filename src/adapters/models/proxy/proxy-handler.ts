@@ -1,9 +1,9 @@
 import { CompositionError, ModelError, type ModelErrorKind } from "../../../domain/errors.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { checkModels } from "../decorators/decorated-model.js";
-import { type DecoratorRuntime, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, platformRuntime } from "../common/decorator-runtime.js";
 import { PROXY_TYPE, toldError, type ToldError } from "./proxy-lines.js";
 import { decodeProxyRequest } from "./proxy-request.js";
 import { replyStream } from "./proxy-stream.js";

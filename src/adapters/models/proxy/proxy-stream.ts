@@ -3,7 +3,7 @@ import type { ModelResponse } from "../../../domain/model.js";
 import { StreamAccumulator } from "../../../domain/stream.js";
 import type { ChatRequest, ModelPort } from "../../../ports/model.js";
 import { askModel } from "../decorators/decorated-model.js";
-import type { DecoratorRuntime } from "../shared/decorator-runtime.js";
+import type { DecoratorRuntime } from "../common/decorator-runtime.js";
 import { chunkLine, doneLine, errorLine, FIRST_LINE, toldError } from "./proxy-lines.js";
 
 /** A call to be answered line by line. */

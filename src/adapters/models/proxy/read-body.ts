@@ -1,5 +1,5 @@
 import { ModelError } from "../../../domain/errors.js";
-import { platformRuntime } from "../shared/decorator-runtime.js";
+import { platformRuntime } from "../common/decorator-runtime.js";
 import { ModelFailure } from "../wire/model-failure.js";
 import { readText } from "../wire/read-text.js";
 import { RequestWatch } from "../wire/request-watch.js";

@@ -1,4 +1,4 @@
-import { type DecoratorRuntime, platformRuntime } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, platformRuntime } from "../common/decorator-runtime.js";
 
 /** How long a model call may take, in milliseconds, and how much it may read. */
 export type CallLimits = {

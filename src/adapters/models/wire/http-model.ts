@@ -2,7 +2,7 @@ import { CompositionError } from "../../../domain/errors.js";
 import type { ModelResponse } from "../../../domain/model.js";
 import type { ToolDef } from "../../../domain/tool.js";
 import type { ChatRequest, ChunkListener } from "../../../ports/model.js";
-import { checkOptions } from "../shared/check-options.js";
+import { checkOptions } from "../common/check-options.js";
 import { type CallLimits, callLimits, LEAST_LIMITS, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import type { ApiKey } from "./endpoint.js";

@@ -1,4 +1,4 @@
-import { type DecoratorRuntime, HOLD } from "../shared/decorator-runtime.js";
+import { type DecoratorRuntime, HOLD } from "../common/decorator-runtime.js";
 import { ModelFailure } from "./model-failure.js";
 
 /**
