@@ -1,5 +1,6 @@
-import { pendingCalls } from "../domain/deferred-calls.js";
+import { pendingRecord } from "../domain/deferred-calls.js";
 import { type AgentMessage, isMessage, type ToolMessage } from "../domain/message.js";
+import type { DeferredCall } from "../domain/session.js";
 import { type OpenCall, openCalls } from "../domain/transcript.js";
 import { Conversation } from "./conversation.js";
 import { lostResult } from "./missing-results.js";
@@ -9,7 +10,7 @@ import type { TurnRun } from "./turn-run.js";
 /**
  * Results of calls that had finished are appended once more, on whatever revision there is, where their call still stands without one: after a
  * conflict in mid-turn, when another turn owns the session (S2), and where a resumed turn fails that stores all at its end, since its
- * decisions are taken (U5, S3); such a turn also tells of the calls it left without one. Nothing else is written; a second conflict is left alone.
+ * decisions are taken (U5, S3); such a turn also says which calls wait again, and which have none. Nothing else is written; a second conflict is left alone.
  */
 export async function salvage(run: TurnRun): Promise<void> {
   const { stores } = run.sessions?.host ?? {};
@@ -31,9 +32,16 @@ export async function salvage(run: TurnRun): Promise<void> {
         ({ message: { id } }) => id === run.resumedReply?.id || run.added.some((added) => added.id === id),
       );
       const known = open.flatMap(({ call }) => ours.get(call.id) ?? []);
-      const missing = resumedKept ? [...known, ...forgotten(run, latest, open, ours)] : known;
-      if (missing.length === 0) return { appended: 0 };
-      const delta = { operationId: `${run.turnId}.salvage`, baseRevision: latest.revision, messages: missing };
+      const { messages, pending } = resumedKept ? leftOpen(run, open, ours) : { messages: [], pending: [] };
+      const missing = [...known, ...messages];
+      if (missing.length === 0 && pending.length === 0) return { appended: 0 };
+      const record = pending.length > 0 ? pendingRecord(pending, run.deferringHooks) : undefined;
+      const delta = {
+        operationId: `${run.turnId}.salvage`,
+        baseRevision: latest.revision,
+        messages: missing,
+        ...record,
+      };
       await stores.add(run.sessionId, latest.after({ messages: [] }, latest.revision), delta);
       return { appended: missing.length };
     },
@@ -41,16 +49,17 @@ export async function salvage(run: TurnRun): Promise<void> {
   );
 }
 
-/** Results of calls that were decided and then deferred anew by the turn that failed: no record says any more that they wait (U5). */
-function forgotten(
-  { resumedReply, stamp }: TurnRun,
-  { metadata }: Conversation,
+/** Calls of the resumed reply without a result: those deferred anew go on waiting, as nothing else says that they do (U5); of the others nobody knows. */
+function leftOpen(
+  { resumedReply, deferred, stamp }: TurnRun,
   open: readonly OpenCall[],
   ours: ReadonlyMap<string, ToolMessage>,
-): AgentMessage[] {
-  const waiting = new Set(pendingCalls({ metadata, openCalls: open }).map(({ executionId }) => executionId));
-  return open
-    .filter(({ message, order }) => message.id === resumedReply?.id && !waiting.has(`${message.id}.${order}`))
-    .filter(({ call }) => !ours.has(call.id))
-    .map((call) => lostResult(call, stamp));
+): { messages: AgentMessage[]; pending: DeferredCall[] } {
+  const left = new Map(
+    open
+      .filter(({ message, call }) => message.id === resumedReply?.id && !ours.has(call.id))
+      .map((one) => [`${one.message.id}.${one.order}`, one]),
+  );
+  const pending = deferred.filter(({ executionId }) => left.delete(executionId));
+  return { messages: [...left.values()].map((one) => lostResult(one, stamp)), pending };
 }

@@ -66,6 +66,27 @@ test("with everything stored at the end, a decision is still accepted once, what
   expect((await t.agent.resumeTurn("s")).text).toBe("done");
 });
 
+test("with everything stored at the end, a call deferred anew goes on waiting though its turn fails (U5, S3)", async () => {
+  const again = hookAt("beforeTool", ({ call: asked }, context) =>
+    context.decision !== undefined && asked.id === "c2" ? context.defer("once more") : undefined,
+  );
+  let isBroken = false;
+  const settle = hookAt("settleTool", () => {
+    if (isBroken) throw new Error("broken");
+  });
+  const script = [callsOf("pay", "pay"), stopResponse("done")];
+  const hooks = [askingFor(), { ...again, name: "again" }, { ...settle, name: "settle" }];
+  const config = { persistence: "turn" as const };
+  await using t = await testAgent({ script, tools: { pay: toolOutcome.ok("paid") }, hooks, config });
+  await t.agent.runTurn("go", "s");
+  isBroken = true;
+  await rejectionOf(t.agent.resumeTurn("s", { decisions: [approve("c1"), approve("c2")] }));
+  isBroken = false;
+  const left = await t.agent.session("s");
+  expect([ran(t), pendingIn(left)]).toEqual([["c1"], ["c2"]]);
+  expect(left.messages.filter(({ role }) => role === "tool")).toMatchObject([{ toolCallId: "c1" }]);
+});
+
 test("two calls of a stored reply that share an id are told apart: one decision runs one of them, once (U5)", async () => {
   const seen: unknown[] = [];
   const pay = defineTool({
