@@ -23,8 +23,8 @@ const DEFAULT_CHARACTERS = 2_000;
 
 /**
  * Shows old, large tool results by their beginning and end, and their pictures and files by a note; the session keeps all. Errors,
- * results of unknown outcome, pinned ones and the newest stay as they are, and no message is left out, so that it may stand in front
- * of a compressor that leaves some out.
+ * results of unknown outcome, pinned ones and the newest stay as they are. It leaves out no message, so that it may stand in front of a
+ * compressor that does; a view begins with a user message all the same (C1).
  */
 export class ToolResultTrimCompressor implements Compressor {
   readonly name = "tool-result-trim";
