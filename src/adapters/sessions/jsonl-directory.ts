@@ -1,4 +1,4 @@
-import { constants, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { constants, type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 /** When a write is acknowledged: `always` after the device has it, `never` when the operating system has it, which a power failure may undo. */
@@ -70,10 +70,10 @@ export class JsonlDirectory {
     return readdir(this.#path);
   }
 
-  /** Epoch milliseconds of the last change of a file; undefined where it is missing. */
+  /** Epoch milliseconds of the last change of what stands there, a link included; undefined where nothing does. */
   async changedAt(file: string): Promise<number | undefined> {
     try {
-      return (await stat(join(this.#path, file))).mtimeMs;
+      return (await lstat(join(this.#path, file))).mtimeMs;
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -110,6 +110,14 @@ export class JsonlDirectory {
       throw error;
     }
   }
+}
+
+/** What a directory, a link, or a file that may not be read answers in the place of a session's file. Too many open files are no such thing. */
+const UNREADABLE = new Set<unknown>(["EISDIR", "ELOOP", "EMLINK", "EACCES", "EPERM", "EIO"]);
+
+/** True for an error that concerns this one file, and says nothing of the others. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof Error && "code" in error && UNREADABLE.has(error.code);
 }
 
 function isMissing(error: unknown): boolean {

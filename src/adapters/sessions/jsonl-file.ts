@@ -67,12 +67,21 @@ export class JsonlFile {
       if (alone) log.wrote(entry, sum, start, size);
       else if (!(await log.read(target, size, { watch: sum }))) return false;
       this.#log = log;
-      await this.#directory.sync(target);
-      if (first) await this.#directory.syncNames();
+      await this.#settle(target, first);
       return true;
     } finally {
       if (handle === undefined) await target.close();
     }
+  }
+
+  /** Resolves when the device has what was read of the file, whoever wrote it. */
+  async settle({ handle, log }: OpenFile): Promise<void> {
+    if (handle !== undefined) await this.#settle(handle, log.number === 1);
+  }
+
+  async #settle(handle: FileHandle, isFirst: boolean): Promise<void> {
+    await this.#directory.sync(handle);
+    if (isFirst) await this.#directory.syncNames();
   }
 
   /** Puts a new file in the place of this one; false where another writer was faster and nothing has changed. */

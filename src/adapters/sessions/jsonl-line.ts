@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../../domain/json.js";
 export const VERSION = 1;
 const MARK = '{"ennead":';
 const FRAME = /^\{"ennead":(\d{1,6}),"length":(\d{1,15}),"sum":"([0-9a-f]{16})",/;
+const CUT_FRAME = /^\{"ennead":[0-9a-z",:]*$/;
 
 /** No frame is longer, in bytes. */
 export const FRAME_LIMIT = 72;
@@ -41,9 +42,26 @@ export function piecesOf(line: Buffer): readonly LinePiece[] {
   if (whole !== undefined) return [whole];
   for (let at = line.indexOf(MARK, 1); at !== -1; at = line.indexOf(MARK, at + 1)) {
     const glued = wholeAt(line, at);
-    if (glued !== undefined) return [broken(line.subarray(0, at)), glued];
+    if (glued !== undefined) return [...brokenIn(line.subarray(0, at)), glued];
   }
-  return [broken(line)];
+  return brokenIn(line);
+}
+
+/** What no record is whole in, as the parts it has: each that several writers left of theirs at one end of the file begins with a frame. */
+function brokenIn(text: Buffer): readonly LinePiece[] {
+  const pieces: LinePiece[] = [];
+  let start = 0;
+  for (let at = text.indexOf(MARK, 1); at !== -1; at = text.indexOf(MARK, at + 1)) {
+    if (!beginsFrame(text.toString("latin1", at, at + FRAME_LIMIT))) continue;
+    pieces.push(broken(text.subarray(start, at)));
+    start = at;
+  }
+  return [...pieces, broken(text.subarray(start))];
+}
+
+/** True for a frame and for one that was cut off at the end of the text. */
+function beginsFrame(text: string): boolean {
+  return FRAME.test(text) || CUT_FRAME.test(text);
 }
 
 function isBlank(line: Buffer): boolean {

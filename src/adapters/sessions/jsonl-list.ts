@@ -2,7 +2,7 @@ import { SessionError } from "../../domain/errors.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { SessionInfo, SessionPage, SessionQuery } from "../../domain/session.js";
 import { matchesMetadata, pageRequest } from "../../domain/session-rules.js";
-import type { JsonlDirectory } from "./jsonl-directory.js";
+import { isUnreadable, type JsonlDirectory } from "./jsonl-directory.js";
 import { decodeEntry } from "./jsonl-entry.js";
 import type { JsonlFile } from "./jsonl-file.js";
 import { piecesOf } from "./jsonl-line.js";
@@ -65,12 +65,21 @@ async function placesIn(directory: JsonlDirectory, fileOf: (name: string) => Jso
 
 /** The stamp of the last record that can be read, else the time of the file; undefined for a file that went away. */
 async function lastWrite(directory: JsonlDirectory, { name }: JsonlFile): Promise<number | undefined> {
-  const handle = await directory.open(`${name}.jsonl`, "read");
+  const file = `${name}.jsonl`;
+  const stamp = await lastStamp(directory, file).catch((error: unknown) => {
+    if (!isUnreadable(error)) throw error;
+  });
+  if (stamp !== undefined) return stamp;
+  const changedAt = await directory.changedAt(file);
+  return changedAt && Math.floor(changedAt * 100);
+}
+
+async function lastStamp(directory: JsonlDirectory, file: string): Promise<number | undefined> {
+  const handle = await directory.open(file, "read");
   if (handle === undefined) return undefined;
   try {
-    const { size, mtimeMs } = await handle.stat();
-    const tail = await bytesAt(handle, Math.max(0, size - TAIL), Math.min(size, TAIL));
-    return stampIn(tail) ?? Math.floor(mtimeMs * 100);
+    const { size } = await handle.stat();
+    return stampIn(await bytesAt(handle, Math.max(0, size - TAIL), Math.min(size, TAIL)));
   } finally {
     await handle.close();
   }

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { LoadedSession, Revision, SaveOptions, SessionDelta, SessionInfo } from "../../domain/session.js";
 import { applyAppend, applySave } from "../../domain/session-rules.js";
-import type { JsonlDirectory } from "./jsonl-directory.js";
+import { isUnreadable, type JsonlDirectory } from "./jsonl-directory.js";
 import { appendMembers, decodeEntry, deletedMembers, type EntryPlace } from "./jsonl-entry.js";
 import { messagesMembers, sessionMembers } from "./jsonl-entry.js";
 import { AGAIN, type JsonlFile, type NewEntry, type OpenFile } from "./jsonl-file.js";
@@ -52,7 +52,11 @@ export function appendSession(
     const decision = applyAppend(id, { revision: log.revision, retired: log.retired, appliedAs }, delta);
     if (decision.type === "refuse") throw decision.error;
     const { revision } = decision;
-    if (decision.type === "applied") return revision;
+    if (decision.type === "applied") {
+      // Whoever wrote it may have died before the device had it.
+      await file.settle(opened);
+      return revision;
+    }
     const record = newEntry(appendMembers(placeIn(log, id, directory), revision, encoded));
     return (await file.append(opened, record)) ? revision : AGAIN;
   });
@@ -102,7 +106,8 @@ export async function sessionInfo(
     return await file.run("read", (opened) => infoOf(opened));
   } catch (error) {
     if (error instanceof SessionError) return onWhole(file, "read", infoOf);
-    throw error;
+    if (!isUnreadable(error)) throw error;
+    return { id: id ?? file.name, revision: 0, count: 0, metadata: {}, updatedAt: changedAt };
   }
 }
 

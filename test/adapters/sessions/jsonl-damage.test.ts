@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -8,8 +9,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { encodeLine } from "../../../src/adapters/sessions/jsonl-line.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { type JsonlFixture, jsonlFixture } from "./jsonl-fixture.js";
@@ -90,6 +92,30 @@ describe("half a record", () => {
     expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c"]);
     expect(await fixture.reopen().append("s", deltaOf("d", 3, [note("d")]))).toBe(4);
     expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "c", "d"]);
+  });
+
+  const both = (record: string, first: number, second: number): string =>
+    `${record.slice(0, first)}${record.slice(0, second)}`;
+  test.each([
+    ["in their bodies", (record: string) => both(record, -50, -30)],
+    ["the second in its frame", (record: string) => both(record, -50, 40)],
+    ["the first in its frame", (record: string) => both(record, 30, -50)],
+    ["both in their frames", (record: string) => both(record, 30, 20)],
+    ["three of them, and the line ended", (record: string) => `${both(record, -50, -30)}${record.slice(0, -1)}\n`],
+  ])("of two writers that died at one end of the file, %s, cost themselves alone", async (_title, tear) => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    tearLast(fixture, tear);
+    expect(idsIn(await fixture.store.load("s"))).toEqual(["a", "b"]);
+    expect(await fixture.reopen().append("s", deltaOf("d", 2, [note("d")]))).toBe(3);
+    expect(idsIn(await fixture.reopen().load("s"))).toEqual(["a", "b", "d"]);
+  });
+
+  test("before a whole record that was changed does not make it look torn", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    tearLast(fixture, (record) => `${record.slice(0, -50)}${record.replace('"text":"c"', '"text":"X"')}\n`);
+    await expect(fixture.store.load("s")).rejects.toMatchObject({ kind: "corrupt" });
   });
 
   test("of the first record is a session that was never written", async () => {
@@ -286,6 +312,35 @@ describe("a place that cannot be used", () => {
     });
     await expect(fixture.store.append("linked", deltaOf("o", 0, []))).rejects.toMatchObject({ kind: "save" });
     expect(fixture.linesOf("s")).toHaveLength(3);
+  });
+
+  test("a directory or a link in the place of a file leaves the others listed, and is listed as what cannot be read", async () => {
+    await using fixture = jsonlFixture();
+    await threeAppends(fixture);
+    symlinkSync(fixture.fileOf("s"), fixture.fileOf("linked"));
+    symlinkSync(join(fixture.directory, "nowhere"), fixture.fileOf("dangling"));
+    mkdirSync(fixture.fileOf("folder"));
+    const { items } = await fixture.store.list();
+    expect(items.map(({ id, count }) => `${id} ${count}`).sort()).toEqual([
+      "dangling 0",
+      "folder 0",
+      "linked 0",
+      "s 3",
+    ]);
+    const first = await fixture.store.list({ limit: 2 });
+    const second = await fixture.store.list({ limit: 2, cursor: first.cursor ?? "" });
+    expect([...first.items, ...second.items]).toEqual(items);
+  });
+
+  test("an append that is repeated is answered when the device has it, whoever wrote it", async () => {
+    await using fixture = jsonlFixture({ fsync: "always" });
+    await fixture.store.append("s", deltaOf("a", 0, [note("a")]));
+    const handle = await open(fixture.fileOf("s"));
+    const synced = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "datasync");
+    await handle.close();
+    expect(await fixture.reopen().append("s", deltaOf("a", 0, [note("a")]))).toBe(1);
+    expect(synced).toHaveBeenCalledTimes(1);
+    synced.mockRestore();
   });
 
   test("files can be read by their owner alone", async () => {
