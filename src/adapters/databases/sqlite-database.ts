@@ -16,8 +16,12 @@ export type SqlitePart<Name extends string> = {
 /** The statements of a part, prepared. */
 export type SqliteStatements<Name extends string> = Readonly<Record<Name, StatementSync>>;
 
-/** `busyTimeoutMs` bounds the wait for a lock; `extension` is the path of one to load. */
-export type SqliteOptions = { readonly busyTimeoutMs: number; readonly extension?: string | undefined };
+/** `busyTimeoutMs` bounds the wait for a lock; `extension` is the path of one to load; up to `cacheKiB` of the file is kept in the process, 2,000 by default. */
+export type SqliteOptions = {
+  readonly busyTimeoutMs: number;
+  readonly extension?: string | undefined;
+  readonly cacheKiB?: number | undefined;
+};
 
 /** A row as `node:sqlite` gives it out. */
 export type SqliteRow = NonNullable<ReturnType<StatementSync["get"]>>;
@@ -50,7 +54,7 @@ export class SqliteDatabase<Name extends string> {
   readonly #part: SqlitePart<Name>;
 
   /** Creates file and tables where missing, the file for its owner alone, and brings older tables up to date; throws what `node:sqlite` throws, and what the part has for a newer schema. */
-  constructor(path: string, { busyTimeoutMs, extension }: SqliteOptions, part: SqlitePart<Name>) {
+  constructor(path: string, { busyTimeoutMs, extension, cacheKiB }: SqliteOptions, part: SqlitePart<Name>) {
     this.#part = part;
     createPrivately(path);
     // Not an import: loading this module must neither fail nor warn where no store is used.
@@ -59,6 +63,7 @@ export class SqliteDatabase<Name extends string> {
     this.#database = new sqlite.DatabaseSync(path, { timeout: busyTimeoutMs, allowExtension });
     try {
       if (extension !== undefined) this.#load(extension);
+      if (cacheKiB !== undefined) this.#database.exec(`PRAGMA cache_size = -${cacheKiB}`);
       this.#prepareSchema();
       const prepared = Object.entries<string>(part.sql).map(([name, text]) => [name, this.prepare(text)] as const);
       this.sql = Object.fromEntries(prepared) as SqliteStatements<Name>;

@@ -37,9 +37,9 @@ export function fieldFilter(sql: MemoryStatements, fields: EncodedFields): ((ent
   const hasAll = (entry: number): boolean =>
     fields.every(([name, value]) => sql.hasField.get(name, value, entry) !== undefined);
   for (const [name, value] of fields) {
-    const few = sql.fewWithField.all(name, value, FEW + 1);
+    const few = numbersOf(sql.withField.get(name, value, FEW + 1) ?? {}, "entries");
     if (few.length > FEW) continue;
-    const keys = new Set(few.map((row) => numberOf(row, "entry")).filter(hasAll));
+    const keys = new Set(few.filter(hasAll));
     return (entry) => keys.has(entry);
   }
   return hasAll;
@@ -49,7 +49,7 @@ export function fieldFilter(sql: MemoryStatements, fields: EncodedFields): ((ent
 export function entriesWith(sql: MemoryStatements, filter: EncodedFields): ReadonlySet<number> | undefined {
   let keys: Set<number> | undefined;
   for (const [name, value] of filter) {
-    const found = new Set(sql.withField.all(name, value).map((row) => numberOf(row, "entry")));
+    const found = new Set(numbersOf(sql.withField.get(name, value, -1) ?? {}, "entries"));
     const earlier = keys;
     keys = earlier === undefined ? found : new Set([...found].filter((key) => earlier.has(key)));
   }

@@ -1,5 +1,6 @@
 import { MemoryError } from "../../domain/errors.js";
 import type { Embedded } from "./embedder.js";
+import { bytesOf, CodedEntries, COMPARED, encodeChunk, lacksCodes, uncodedEntries } from "./sqlite-codes.js";
 import { numberOf } from "./sqlite-entries.js";
 import type { MemoryStatements, SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { textIn } from "./stored-entry.js";
@@ -24,18 +25,52 @@ export function spaceFor(sql: MemoryStatements, kind: "store" | "search", embedd
 
 /** In place of the one the entry has; to be run in a write transaction. */
 export function putVector(sql: MemoryStatements, entry: number, space: Space, vector: Float32Array): void {
-  sql.setVector.run(entry, space.key, bytesOf(vector));
+  sql.removeVector.run(entry);
+  sql.addVector.run(entry, space.key, bytesOf(vector));
 }
 
-/** The nearest entries of `among`, or of all, with their cosine. */
+/** Gives codes to vectors that have none, where there are enough; answers whether there may be more. To be run in a write transaction. */
+export function encodeSome(sql: MemoryStatements): boolean {
+  const space = presentSpace(sql);
+  if (space === undefined || !lacksCodes(sql, space)) return false;
+  encodeChunk(sql, space);
+  return true;
+}
+
+/** Brings a file up to date in which vectors are without codes, such as one that an older version wrote. A chunk at a time, so that nobody waits for long. */
+export function encodeFile(file: SqliteMemoryFile): void {
+  const lacking = (sql: MemoryStatements): boolean => {
+    const space = presentSpace(sql);
+    return space !== undefined && lacksCodes(sql, space);
+  };
+  while (file.read(lacking)) file.write(encodeSome);
+}
+
+/** So many of those that codes choose are compared at least, and so many for each that is asked for. */
+const LEAST_CHOSEN = 1_000;
+const CHOSEN_PER_HIT = 2;
+
+/** The nearest entries of `among`, or of all, with their cosine: exact where few are in question, else of those that codes choose. */
 export function nearest(
   sql: MemoryStatements,
   space: Space,
   vector: Float32Array,
   { limit, among }: { readonly limit: number; readonly among: ReadonlySet<number> | undefined },
 ): Map<number, number> {
-  const keys = among === undefined ? null : JSON.stringify([...among]);
-  const rows = sql.near.all(bytesOf(vector), space.key, keys, keys, limit);
+  if (among !== undefined && among.size <= COMPARED)
+    return compared(sql, space, vector, { limit, entries: [...among] });
+  const uncoded = uncodedEntries(sql, space).filter((entry) => among?.has(entry) !== false);
+  const chosen = new CodedEntries(sql, space, vector, among).nearest(Math.max(LEAST_CHOSEN, limit * CHOSEN_PER_HIT));
+  return compared(sql, space, vector, { limit, entries: [...uncoded, ...chosen] });
+}
+
+function compared(
+  sql: MemoryStatements,
+  space: Space,
+  vector: Float32Array,
+  { limit, entries }: { readonly limit: number; readonly entries: readonly number[] },
+): Map<number, number> {
+  const rows = sql.near.all(bytesOf(vector), JSON.stringify(entries), space.key, limit);
   return new Map(rows.map((row) => [numberOf(row, "entry"), numberOf(row, "cosine")]));
 }
 
@@ -66,11 +101,8 @@ export function vectorTable(file: SqliteMemoryFile): VectorTable {
         // Deleted or replaced meanwhile: keys are not used twice.
         if (sql.entry.get(key) === undefined) return false;
         putVector(sql, key, space, vector);
+        encodeSome(sql);
         return true;
       }),
   };
-}
-
-function bytesOf(vector: Float32Array): Uint8Array {
-  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }

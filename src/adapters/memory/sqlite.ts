@@ -17,7 +17,7 @@ import { putEntry, removeEntry } from "./sqlite-entries.js";
 import { openMemory, type SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { fusedHits, textHits } from "./sqlite-hits.js";
 import { vectorExtension } from "./sqlite-vec.js";
-import { putVector, spaceFor, vectorTable } from "./sqlite-vectors.js";
+import { encodeFile, encodeSome, putVector, spaceFor, vectorTable } from "./sqlite-vectors.js";
 import { encodedFields, encodeEntry, indexTerms } from "./stored-entry.js";
 import { reembedAll } from "./vector-space.js";
 
@@ -86,6 +86,7 @@ export class SqliteMemory implements MemoryPort {
           const space = embedded && spaceFor(sql, "store", embedded);
           if (space) putVector(sql, key, space, embedded.vector);
         }
+        while (encodeSome(sql)) continue;
       });
       return entries.map(({ id }) => id);
     });
@@ -156,7 +157,14 @@ export class SqliteMemory implements MemoryPort {
 
   async #open(kind: MemoryErrorKind): Promise<SqliteMemoryFile> {
     const extension = this.#embedder && (await vectorExtension(kind));
-    return openMemory(this.#path, kind, { busyTimeoutMs: this.#busyTimeoutMs, extension });
+    const file = openMemory(this.#path, kind, { busyTimeoutMs: this.#busyTimeoutMs, extension });
+    try {
+      if (extension !== undefined) encodeFile(file);
+      return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
   }
 
   async #run<T>(kind: MemoryErrorKind, run: () => Promise<T>): Promise<T> {
