@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { clearPlace } from "./clear-place.js";
 import { killWriters } from "./kills.js";
 import { openStore, type StorePlace, STORES } from "./store-place.js";
 import { raceAgents, runTurns, type TurnsTask } from "./turns.js";
@@ -52,6 +53,7 @@ async function soak(): Promise<void> {
     if (writers > 0) report(kind, await timed(raceAgents(place, writers, Number(values.turns ?? 100))));
   } finally {
     rmSync(directory, { recursive: true, force: true });
+    await clearPlace(place);
   }
 }
 
