@@ -127,7 +127,8 @@ function lengthOf(chunk: StreamChunk): number {
   return chunk.type === "toolCallDelta" ? (chunk.argumentsDelta?.length ?? 0) : 0;
 }
 
-function isSpoken(part: AssistantPart): boolean {
+/** What is kept of a reply that is not whole. */
+export function isSpoken(part: AssistantPart): boolean {
   return (part.type === "text" || part.type === "reasoning") && part.text !== "";
 }
 

@@ -1,12 +1,11 @@
 import { adopt } from "../domain/adopt.js";
 import { AgentError, Defect, ModelError } from "../domain/errors.js";
 import { type AssistantMessage, type AssistantPart, type StoppedBy, toolCallsOf } from "../domain/message.js";
-import type { ModelResponse } from "../domain/model.js";
 import { safeLine } from "../domain/safe-label.js";
-import type { StageOf } from "../domain/stage.js";
 import { type Exceeded, type Turn, withEnding, withInterruptedReply, withReply } from "../domain/turn.js";
+import { judgedParts, judgedReply } from "./judged-reply.js";
 import type { Replied } from "./model-attempt.js";
-import type { ModelCall } from "./model-call.js";
+import { isSpoken, type ModelCall } from "./model-call.js";
 import type { OutputLimit } from "./output-meter.js";
 import { settledParts } from "./reply-parts.js";
 import type { TurnRun } from "./turn-run.js";
@@ -14,11 +13,12 @@ import type { TurnRun } from "./turn-run.js";
 /** Asks the after hooks, publishes and stores a whole reply. One beyond the output limits is refused: taken back by a `reset`, and not stored (L2). */
 export async function takeReply(run: TurnRun, call: ModelCall, turn: Turn, reply: Replied): Promise<Turn> {
   run.now = Math.max(run.now, reply.at);
-  const { response, stopped } = await afterModel(run, call, reply);
+  const { response, stopped } = await judgedReply(run, call, reply.response, reply.entered);
   const parts = settledParts(response.parts, call.messageId, run.wiring.settings.malformedCalls);
   if (parts === undefined) {
     const error = new ModelError("response-parse", "the model called a tool with malformed arguments");
-    return takeFailure(run, call, turn, error);
+    // Hooks have judged all of it.
+    return failed(turn, await storePartial(run, call, turn, { parts: call.partialParts([]), cut: "error" }), error);
   }
   const message = call.message({ ...response, parts });
   const limit = run.output?.refusal(message);
@@ -38,35 +38,14 @@ export async function takeReply(run: TurnRun, call: ModelCall, turn: Turn, reply
   return stopped === undefined ? next : withEnding(next, { stopped });
 }
 
-/** The response after every hook, and whether one of them wants the turn to stop. */
-async function afterModel(
-  run: TurnRun,
-  call: ModelCall,
-  reply: Replied,
-): Promise<{ readonly response: ModelResponse; readonly stopped: string | undefined }> {
-  if (!run.stages.has("afterModel")) return { response: reply.response, stopped: undefined };
-  let stopped: string | undefined;
-  const stage = await run.stages.reverse<"afterModel">(
-    { kind: "afterModel", response: reply.response },
-    reply.entered,
-    (outcome, current) => {
-      if (outcome.kind === "stop") stopped ??= outcome.reason;
-      return current;
-    },
-    (problem, current: StageOf<"afterModel">) => {
-      run.stages.secondary("afterModel", problem);
-      return current;
-    },
-  );
-  if (stage.response !== reply.response) call.reset("rewritten");
-  return { response: stage.response, stopped };
-}
-
 const TYPED_TEXT = 512;
 
 /** Ends the turn with a model's error; what came before it is stored. */
 export async function takeFailure(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): Promise<Turn> {
-  const partial = await storePartial(run, call, turn, "error", error.partial);
+  return failed(turn, await takePartial(run, call, turn, "error", error.partial), error);
+}
+
+function failed(turn: Turn, partial: PartialReply, error: ModelError): Turn {
   // A typed error quotes one label of what came from outside already; it is not cut twice.
   const text = `the model call failed: ${safeLine(error.message, TYPED_TEXT)}`;
   const failure = new AgentError("model", text, { cause: error });
@@ -75,13 +54,13 @@ export async function takeFailure(run: TurnRun, call: ModelCall, turn: Turn, err
 
 /** The same for a retry that a budget has no room for. */
 export async function takeExceeded(run: TurnRun, call: ModelCall, turn: Turn, exceeded: Exceeded): Promise<Turn> {
-  const partial = await storePartial(run, call, turn, "error");
+  const partial = await takePartial(run, call, turn, "error");
   return withEnding(withPartial(turn, partial), { exceeded });
 }
 
 /** Stores what was said before an abort (L5). */
 export async function takeAborted(run: TurnRun, call: ModelCall, turn: Turn): Promise<Turn> {
-  return withPartial(turn, await storePartial(run, call, turn, "aborted"));
+  return withPartial(turn, await takePartial(run, call, turn, "aborted"));
 }
 
 /** The same for an interruption, which ends the round and not the turn (L4). */
@@ -91,7 +70,7 @@ export async function takeInterrupted(
   turn: Turn,
   { asked }: { readonly asked: boolean },
 ): Promise<Turn> {
-  const { reply, ...partial } = await storePartial(run, call, turn, "interrupted");
+  const { reply, ...partial } = await takePartial(run, call, turn, "interrupted");
   return withPartial(asked || reply !== undefined ? withInterruptedReply(turn, reply) : turn, partial);
 }
 
@@ -101,26 +80,42 @@ export function takeRefused(call: ModelCall, turn: Turn, limit: OutputLimit): Tu
   return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
 }
 
-/** What came of a reply that is not whole, or the limit that keeps it out. */
-type PartialReply = { readonly reply?: AssistantMessage; readonly limit?: OutputLimit };
+/** What came of a reply that is not whole, the limit that keeps it out, and whether a hook wants the turn to stop. */
+type PartialReply = {
+  readonly reply?: AssistantMessage;
+  readonly limit?: OutputLimit;
+  readonly stopped?: string | undefined;
+};
 
-function withPartial(turn: Turn, { reply, limit }: PartialReply): Turn {
-  if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
-  return reply === undefined ? turn : { ...turn, reply };
+function withPartial(turn: Turn, { reply, limit, stopped }: PartialReply): Turn {
+  const ended = stopped === undefined ? turn : withEnding(turn, { stopped });
+  if (limit !== undefined) return withEnding(ended, { exceeded: { kind: "output-limit", limit } });
+  return reply === undefined ? ended : { ...ended, reply };
 }
 
-/** Stores what came of a reply that is not whole: its text and reasoning, never its calls (L5). Nothing came: nothing is stored. */
+/** Stores what the after hooks leave of a reply that is not whole: its text and reasoning, never its calls (L5). Nothing came: nobody is asked. */
+async function takePartial(
+  run: TurnRun,
+  call: ModelCall,
+  turn: Turn,
+  cut: StoppedBy,
+  told: readonly AssistantPart[] = [],
+): Promise<PartialReply> {
+  const given = call.partialParts(told);
+  if (given.length === 0) return {};
+  const { parts, stopped } = await judgedParts(run, call, given, cut);
+  return { ...(await storePartial(run, call, turn, { parts: parts.filter(isSpoken), cut })), stopped };
+}
+
 async function storePartial(
   run: TurnRun,
   call: ModelCall,
   turn: Turn,
-  stopped: StoppedBy,
-  told: readonly AssistantPart[] = [],
+  { parts, cut }: { readonly parts: readonly AssistantPart[]; readonly cut: StoppedBy },
 ): Promise<PartialReply> {
-  const parts = call.partialParts(told);
   if (parts.length === 0) return {};
   const message: AssistantMessage = adopt(
-    { role: "assistant", parts, stopped, id: call.messageId, at: run.now },
+    { role: "assistant", parts, stopped: cut, id: call.messageId, at: run.now },
     "partial reply",
   );
   const limit = run.output?.refusal(message);

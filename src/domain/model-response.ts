@@ -19,6 +19,12 @@ export function decodeResponse(value: unknown, place: string): ModelResponse {
   return isWhole(response) ? response : mended(response);
 }
 
+/** The reply of which nothing is left but why: neither its words nor its calls. */
+export function withheldResponse(response: ModelResponse, reason: string): ModelResponse {
+  const parts = [{ type: "text", text: `[withheld: ${reason}]` }] as const;
+  return adopt({ ...response, parts, finishReason: "content-filter" }, "withheld reply");
+}
+
 const LABELS = ["rawFinishReason", "model", "provider"] as const;
 
 function isWhole(response: JsonObject): response is JsonObject & ModelResponse {

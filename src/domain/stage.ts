@@ -1,6 +1,6 @@
 import type { ModelError, ToolError } from "./errors.js";
 import type { JsonObject } from "./json.js";
-import type { AgentMessage, AssistantMessage, Message, MessageInput } from "./message.js";
+import type { AgentMessage, AssistantMessage, Message, MessageInput, StoppedBy } from "./message.js";
 import type { ChatOptions, ModelResponse } from "./model.js";
 import type { ToolCall, ToolDef, ToolExchange, ToolInvocation, ToolResult } from "./tool.js";
 import type { ToolHints } from "./tool-hints.js";
@@ -33,7 +33,8 @@ export type StageBodies = {
     /** JSON handed to the model port beside the request; a hook adds to it. */
     readonly requestContext?: JsonObject;
   };
-  readonly afterModel: { readonly response: ModelResponse };
+  /** `stopped` where the reply was cut short, and by what: then it holds what came until then, without calls, and its text and reasoning are stored as the hooks leave them (L5). */
+  readonly afterModel: { readonly response: ModelResponse; readonly stopped?: StoppedBy | undefined };
   /** `attempt` counts the model calls of this round from 1. */
   readonly modelError: { readonly error: ModelError; readonly attempt: number; readonly phase: ModelPhase };
   /** `tool` and what may be believed of its effects are absent for an unknown tool. */

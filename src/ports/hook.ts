@@ -64,8 +64,12 @@ export type OutcomeMakers<K extends StageKind = StageKind> = {
 /** The context of `onStage`, with every maker. */
 export type StageContext = HookContext & OutcomeMakers;
 
-/** What a throw means at the two stages where a hook may choose: `"error-result"` turns it into the call's result. */
+/**
+ * What a throw, or no answer in time, means at the stages where a hook may choose: `"error-result"` turns it into the call's result, `"withhold"`
+ * leaves nothing of the reply but that this hook failed, its calls included.
+ */
 export type OnFailure = {
+  readonly afterModel?: "report" | "withhold" | undefined;
   readonly beforeTool?: "abort" | "error-result" | undefined;
   readonly afterTool?: "report" | "error-result" | undefined;
 };

@@ -5,6 +5,8 @@ export type AuditType =
   | "turn-began"
   | "model-replied"
   | "model-failed"
+  /** What was said before a reply was cut short: by an abort, an interruption or a failure. */
+  | "model-stopped"
   | "call-approved"
   | "call-started"
   | "call-ended"

@@ -110,6 +110,8 @@ function entryOf(stage: Stage, context: HookContext): Entry | undefined {
     case "afterModel": {
       const { parts, finishReason, model, provider, usage } = stage.response;
       const calls = toolCallsOf({ role: "assistant", parts }).map(({ id, name }) => callFacts(id, name));
+      if (stage.stopped !== undefined)
+        return { type: "model-stopped", facts: { stopped: stage.stopped }, content: () => parts };
       return { type: "model-replied", facts: { finishReason, model, provider, usage, calls }, content: () => parts };
     }
     case "modelError":

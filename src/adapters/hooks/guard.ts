@@ -32,9 +32,13 @@ export type Judged<S, T extends Json> = {
   readonly check: Check<S, T>;
   readonly subject: S;
   isValue(value: unknown): value is T;
+  /** It is what was said before the turn was aborted: the check gets a moment all the same. */
+  readonly late?: boolean;
 };
 
 const REASON_LENGTH = 300;
+/** A turn that was aborted is over within a second (L5), what was said being checked and stored by then. */
+const LATE_MS = 400;
 
 /** Asks checks within their time and tells what came of it. */
 export class Guard {
@@ -58,16 +62,16 @@ export class Guard {
 
   async #action<S, T extends Json>(
     context: HookContext,
-    { name, check, subject, isValue }: Judged<S, T>,
+    { name, check, subject, isValue, late = false }: Judged<S, T>,
   ): Promise<Action<T>> {
     const { sessionId, turnId, round } = context;
+    const turn = late ? new AbortController().signal : context.signal;
+    const timeoutMs = late ? Math.min(this.#timeoutMs, LATE_MS) : this.#timeoutMs;
     try {
-      const verdict = await bounded(this.#timeoutMs, context.signal, (signal) =>
-        check(subject, { sessionId, turnId, round, signal }),
-      );
+      const verdict = await bounded(timeoutMs, turn, (signal) => check(subject, { sessionId, turnId, round, signal }));
       return actionOf(verdict, isValue);
     } catch (error) {
-      if (Defect.is(error) || context.signal.aborted) throw error;
+      if (Defect.is(error) || turn.aborted) throw error;
       context.emit("guardrail-failed", { what: name, errorCategory: errorCategory(error) });
       return this.#onFailure === "pass" ? { type: "pass" } : unchecked(error);
     }

@@ -54,7 +54,7 @@ export function guardrail(options: GuardrailOptions): PipelineHook {
     before,
     after,
     timeoutMs: timeoutMs + STAGE_MS,
-    onFailure: { beforeTool: "error-result", afterTool: "error-result" },
+    onFailure: { afterModel: "withhold", beforeTool: "error-result", afterTool: "error-result" },
     beforeTurn: said && ((stage, context) => said.begin(stage, context)),
     beforeModel: said && ((stage, context) => said.go(stage, context)),
     afterModel: output && ((stage, context) => judgeReply(guard, output, stage, context)),
@@ -128,13 +128,14 @@ class SaidInTurn {
 async function judgeReply(
   guard: Guard,
   check: Check<string, string>,
-  { response }: StageOf<"afterModel">,
+  { response, stopped }: StageOf<"afterModel">,
   context: HookContext & MakersOf<"afterModel">,
 ): Promise<OutcomeOf<"afterModel"> | undefined> {
   const subject = responseText(response);
   if (subject === "") return undefined;
   // A throw here would be told and the reply kept: one whose check an abort cut short was not checked.
-  const action = await guard.judge(context, { name: "output", check, subject, isValue: isText }).catch(unchecked);
+  const judged = { name: "output", check, subject, isValue: isText, late: stopped === "aborted" };
+  const action = await guard.judge(context, judged).catch(unchecked);
   if (action.type === "pass") return undefined;
   if (action.type === "replace") return context.next({ response: withResponseText(response, action.value) });
   const patch = { response: blockedResponse(response, action.reason) };

@@ -1,7 +1,7 @@
 import { STAGE_KINDS, STAGE_PAIRS, type Stage, type StageKind, type StageOutcome } from "../../domain/stage.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { errorResult } from "../../domain/tool.js";
-import type { PipelineHook, StageContext } from "../../ports/hook.js";
+import type { OnFailure, PipelineHook, StageContext } from "../../ports/hook.js";
 import { AfterStage } from "./after-stage.js";
 import { EnteredHooks } from "./entered-hooks.js";
 import { numberedContext } from "./numbered-context.js";
@@ -11,14 +11,22 @@ import { numberedContext } from "./numbered-context.js";
  * changed, and the first outcome that ends the stage wins, without the changes made so far, but for those of a call that is deferred. After and error stages go in reverse through
  * the hooks that were entered (H1), and none keeps the others from running: changes add up, a `stop` is kept, the first `retry` or
  * `answer` wins, a throw is thrown at the end or, where there is an outcome to keep, published as `secondary_failure`. The hooks' own
- * `onFailure` holds; their `before` and `after` do not, and the largest of their `timeoutMs` bounds the whole. A decision is for all of the chain. Messages a hook makes have no id yet when the next one sees them.
+ * `onFailure` holds; their `before` and `after` do not, and the largest of their `timeoutMs` bounds the whole; a reply or result that one of them would withhold is withheld too where the whole takes too long. A decision is for all of the chain. Messages a hook makes have no id yet when the next one sees them.
  */
 export function hookChain(name: string, hooks: readonly PipelineHook[]): PipelineHook {
   const chain = new HookChain(name, hooks);
   const stages = stagesOf(hooks);
   const times = hooks.flatMap(({ timeoutMs }) => timeoutMs ?? []);
   const patience = times.length === 0 ? undefined : { timeoutMs: Math.max(...times) };
-  return { name, ...(stages && { stages }), ...patience, onStage: (stage, context) => chain.ask(stage, context) };
+  const onStage: PipelineHook["onStage"] = (stage, context) => chain.ask(stage, context);
+  return { name, ...(stages && { stages }), ...patience, onFailure: chain.onFailure, onStage };
+}
+
+/** What the chain as a whole must not let pass when it is given up: a call it was asked about does not run in any case. */
+function strictest(hooks: readonly PipelineHook[]): OnFailure {
+  const withholds = hooks.some(({ onFailure }) => onFailure?.afterModel === "withhold");
+  const refuses = hooks.some(({ onFailure }) => onFailure?.afterTool === "error-result");
+  return { ...(withholds && { afterModel: "withhold" }), ...(refuses && { afterTool: "error-result" }) };
 }
 
 /** Nothing when one of the hooks wants all stages. */
@@ -28,6 +36,7 @@ function stagesOf(hooks: readonly PipelineHook[]): readonly StageKind[] | undefi
 }
 
 class HookChain {
+  readonly onFailure: OnFailure;
   readonly #name: string;
   readonly #hooks: readonly PipelineHook[];
   readonly #entered = new EnteredHooks();
@@ -35,6 +44,7 @@ class HookChain {
   constructor(name: string, hooks: readonly PipelineHook[]) {
     this.#name = name;
     this.#hooks = [...hooks];
+    this.onFailure = strictest(hooks);
   }
 
   ask(stage: Stage, context: StageContext): Promise<StageOutcome | undefined> | undefined {
@@ -83,7 +93,7 @@ class HookChain {
         after.fail(error, hook);
       }
     }
-    return after.outcome(context);
+    return after.outcome(context, this.onFailure);
   }
 }
 

@@ -44,7 +44,7 @@ export function redact(options: RedactOptions): PipelineHook {
   return defineHook(name, {
     before,
     after,
-    onFailure: { beforeTool: "error-result", afterTool: "error-result" },
+    onFailure: { afterModel: "withhold", beforeTool: "error-result", afterTool: "error-result" },
     beforeTurn:
       at("input") &&
       (({ input }, context) => context.next({ input: input.map((message) => redactedMessage(redaction, message)) })),

@@ -8,7 +8,11 @@ import { unknownStage } from "../sample-stages.js";
 import { expectEqual, expectThat } from "./expectations.js";
 import { askHook, momentsOf, type PipelineHookClaim } from "./hook-fixture.js";
 
-const ON_FAILURE = { beforeTool: ["abort", "error-result"], afterTool: ["report", "error-result"] } as const;
+const ON_FAILURE = {
+  afterModel: ["report", "withhold"],
+  beforeTool: ["abort", "error-result"],
+  afterTool: ["report", "error-result"],
+} as const;
 
 /** What a hook is, and what it does at the stages it is asked at. */
 export const hookStageClaims: readonly PipelineHookClaim[] = [
