@@ -65,6 +65,11 @@ export class RunningCli {
     this.#child.kill("SIGINT");
   }
 
+  /** Whoever reads its output goes away, as `head` does. */
+  stopReading(): void {
+    this.#child.stdout?.destroy();
+  }
+
   /** Ends the input and resolves with the exit code. */
   finish(): Promise<number | null> {
     this.screen.input.end();

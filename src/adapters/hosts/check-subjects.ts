@@ -22,15 +22,18 @@ export function subjectsOf(module: object, tables: Tables): readonly Checked[] {
   if (found.length > 0) return found;
   const names = exportsOf(module).map(([name]) => safeLabel(name));
   const seen = names.length === 0 ? "it exports nothing" : `it exports ${names.slice(0, 20).join(", ")}`;
-  const wanted = `${Object.keys(tables).join(", ")}, or anything with port`;
+  const wanted = `${Object.keys(tables).join(", ")}, or { port, make } under any name`;
   throw wrong(`the module exports nothing to check: ${seen}; wanted is { make, capabilities } named ${wanted}`);
 }
 
-/** A CommonJS module may have its exports only in `default`. */
+/** What Node or a compiler adds to a CommonJS module. */
+const UNNAMED = ["default", "module.exports", "__esModule"];
+
+/** A CommonJS module may have its exports only in `default`; one that was compiled has its own default in there. */
 function exportsOf(module: object): readonly (readonly [string, unknown])[] {
-  const own = Object.entries(module) as [string, unknown][];
-  const named = own.filter(([name]) => name !== "default" && name !== "module.exports");
+  const named = (Object.entries(module) as [string, unknown][]).filter(([name]) => !UNNAMED.includes(name));
   const whole: unknown = Reflect.get(module, "default");
+  if (isRecord(whole) && whole["__esModule"] === true && whole !== module) return exportsOf(whole);
   if (named.length === 0 && isRecord(whole) && !isMeant(whole)) return Object.entries(whole);
   // What is exported under a name is often the default as well.
   const again = whole === undefined || named.some(([, value]) => value === whole);
@@ -42,6 +45,8 @@ function subjectOf(name: string, value: unknown, tables: Tables): Checked | unde
   if (typeof value === "function" && known) return subjectOf(name, { make: value }, tables);
   if (!isRecord(value) || !(known || isMeant(value))) return undefined;
   const label = safeLabel(name);
+  if (!isMeant(value) && known && typeof value[tables[name]?.method ?? ""] === "function")
+    throw wrong(`${label} is an adapter; wanted is { make }, a function that gives a new one for each claim`);
   checkFields(label, value, ["port", "make", "capabilities"]);
   const { port = name, make, capabilities = {} } = value;
   const table = typeof port === "string" ? tableOf(port, tables) : undefined;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { terminalText } from "../observers/terminal-text.js";
 import { type ChildEnd, runChild } from "./check-child.js";
 import type { CheckMessage, ClaimLine, Failure, Subject } from "./check-message.js";
@@ -21,13 +22,23 @@ const NOISE_LIMIT = 64_000;
  * Resolves with the exit code: 0 no claim failed, 1 one did, 2 the module could not be checked.
  */
 export async function check(flags: CheckFlags, program: string, output: CheckOutput): Promise<number> {
-  const file = resolve(flags.module);
   const run = new CheckRun(flags, output);
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return run.problem({ message: `no file ${file}` });
+  const file = fileOf(flags.module);
+  if (file === undefined) return run.problem({ message: `no file ${flags.module}; a module is named by its path` });
   const { only, timeoutMs } = flags;
   const printed = limited(output.errors);
   const message = (one: CheckMessage): void => run.take(one);
   return run.end(await runChild(program, { file, only, timeoutMs, token: randomUUID() }, { message, printed }));
+}
+
+/** The file that a path or a `file:` URL names, undefined where there is none. */
+function fileOf(module: string): string | undefined {
+  try {
+    const file = module.startsWith("file:") ? fileURLToPath(module) : resolve(module);
+    return statSync(file).isFile() ? file : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 class CheckRun {

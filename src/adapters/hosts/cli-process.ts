@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
+import { constants, homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EnneadError } from "../../domain/errors.js";
@@ -8,7 +8,7 @@ import { type ChatSettings, chatSettings } from "./chat-settings.js";
 import { CHILD_COMMAND, runAsChild } from "./check-child.js";
 import { type CheckFlags, HELP, parseCli } from "./cli-flags.js";
 
-/** Exit codes: 0 fine, 1 failed, 2 wrong flags or a module that cannot be checked, 130 interrupted. */
+/** Exit codes: 0 fine, 1 failed, 2 wrong flags or a module that cannot be checked, 130 interrupted (128 and its number for any signal). */
 export async function runProcess(): Promise<void> {
   const [, program = "", ...args] = process.argv;
   if (args[0] === CHILD_COMMAND && process.send !== undefined) return runAsChild(args[1] ?? "");
@@ -45,7 +45,11 @@ function misused(reason: string): number {
 
 async function startCheck(flags: CheckFlags, program: string): Promise<number> {
   const { check } = await import("./check.js");
-  process.stdout.on("error", endOfReader);
+  // A report that nobody reads to its end is no success.
+  process.stdout.on("error", () => process.exit(2));
+  // The exit takes the process of the module along, which hears of nothing while it is blocked.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
   return check(flags, program, {
     report: (text) => void process.stdout.write(text),
     errors: (text) => void process.stderr.write(text),

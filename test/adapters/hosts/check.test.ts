@@ -1,10 +1,11 @@
 import { build } from "esbuild";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { observerClaims } from "../../../src/testkit/claims/observer.js";
 import { sessionStoreClaims } from "../../../src/testkit/claims/session-store-claims.js";
-import { BundledCli } from "../../support/bundled-cli.js";
+import { BundledCli, type RunningCli } from "../../support/bundled-cli.js";
 
 let cli: BundledCli;
 
@@ -89,6 +90,43 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
     expect(code).toBe(0);
   });
 
+  it("takes a compiled CommonJS module with its default in the default", async () => {
+    const compiled = (exported: string): string =>
+      `Object.defineProperty(exports, "__esModule", { value: true }); exports.${exported};`;
+    const whole = await check(compiled(`default = { port: "observer", ${SILENT} }`), [], ".cjs");
+    expect(whole.shown).toContain("default (observer)\n");
+    expect(whole.code).toBe(0);
+    const named = await check(compiled(`observer = { ${SILENT} }`), [], ".cjs");
+    expect(named).toMatchObject({ code: 0, shown: expect.stringMatching(/^observer\n/) });
+  });
+
+  it("takes a file: URL, and any name a file may have", async () => {
+    const name = "sp ace %2e é#?.mjs";
+    writeFileSync(join(cli.place, name), `export const observer = { ${SILENT} };`);
+    const { href } = pathToFileURL(join(cli.place, name));
+    for (const module of [name, href]) expect(await checkFile(module)).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ["is interrupted", (run: RunningCli): void => run.interrupt(), 130],
+    ["has no reader any more", (run: RunningCli): void => run.stopReading(), 2],
+  ])("takes the process of the module along when it %s, and does not end with 0", async (_, end, expected) => {
+    // It goes on for ever, and hears of nothing.
+    writeFileSync(
+      join(cli.place, `blocks-${expected}.mjs`),
+      `export const observer = { make: () => ({ onEvent() {
+         console.error("pid", process.pid, "");
+         if (${expected} === 130) for (;;);
+       } }) };`,
+    );
+    const run = cli.start(["check", `blocks-${expected}.mjs`]);
+    await vi.waitFor(() => expect(run.screen.shown).toMatch(/pid \d+ /), { timeout: 30_000 });
+    const pid = Number(/pid (\d+) /.exec(run.screen.shown)?.[1]);
+    end(run);
+    expect(await run.ended).toBe(expected);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 });
+  });
+
   it("checks only the claims that are named, and refuses one that nobody has", async () => {
     const module = `export const observer = { ${SILENT} };`;
     const two = await check(module, ["--only", "observer-takes-every-event", "--only", "observer-returns-nothing"]);
@@ -157,6 +195,12 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
       `export const observer = { ${SILENT}, capabilites: {} };`,
       [],
       /observer has no option capabilites/,
+    ],
+    [
+      "exports an adapter",
+      "export const observer = { onEvent() {} };",
+      [],
+      /observer is an adapter; wanted is \{ make \}, a function that gives a new one for each claim/,
     ],
     ["has no make", "export const observer = { capabilities: {} };", [], /observer.make is a function/],
     [
@@ -283,7 +327,9 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
     [["check", "a.mjs", "--model", "m"], "--model is no flag of check"],
     [["chat", "--json"], "--json is no flag of chat"],
     [["check", "nowhere.mjs"], "no file "],
-    [["check", "dist"], "no file "],
+    [["check", "dist"], "no file dist; a module is named by its path"],
+    [["check", "ennead"], "no file ennead"],
+    [["check", "file://elsewhere/a.mjs"], "no file file://elsewhere"],
     [["check-child", "{}"], 'there is no command "check-child"'],
   ])("ends with 2 and a reason for %j", async (args, reason) => {
     const run = cli.start(args);
