@@ -50,7 +50,23 @@ export async function checkRunners(place: string): Promise<readonly string[]> {
     cpSync(join("test/packed", name), project, { recursive: true });
     assertRun(name, run(project), tables);
   }
+  assertCompiled(join(place, "vitest"));
   return Object.keys(runners);
+}
+
+/** The types of the matchers, as they are published: what each line of the file expects of the compiler comes true. */
+function assertCompiled(project: string): void {
+  const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--skipLibCheck", "--types", "node"];
+  const form = ["--module", "NodeNext", "--target", "ES2022", "--lib", "ES2024,ESNext.Disposable"];
+  const types = ["--typeRoots", resolve("node_modules/@types")];
+  const { code, shown } = start(project, [
+    "node_modules/typescript/bin/tsc",
+    ...strict,
+    ...form,
+    ...types,
+    "matchers.mts",
+  ]);
+  assert.equal(code, 0, `the types of the matchers\n${shown}`);
 }
 
 function assertRun(name: string, { code, outcomes, shown }: Run, tables: Tables): void {

@@ -23,6 +23,7 @@ runClaims({
     describe: missing,
     calls: missing,
     names: missing,
+    sent: missing,
     reasoning: missing,
     cut: missing,
     abort: missing,

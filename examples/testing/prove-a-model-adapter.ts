@@ -49,7 +49,14 @@ describe("PlainTextModel", () => {
     test,
     claims: modelPortClaims,
     make,
-    capabilities: { describe: missing, calls: missing, names: missing, reasoning: missing, cut: missing },
+    capabilities: {
+      describe: missing,
+      calls: missing,
+      names: missing,
+      sent: missing,
+      reasoning: missing,
+      cut: missing,
+    },
   });
 });
 // #endregion claims

@@ -56,7 +56,7 @@ const fakes: Readonly<Record<string, () => Subject>> = {
       fake,
       use,
       records: () => fake.execRecords,
-      unfinished: "tool_script_unfinished: look was called 1 times",
+      unfinished: "tool_script_unfinished: 1 of 2 steps of look were used",
     };
   },
   RecordingSessionStore() {
@@ -71,7 +71,7 @@ const fakes: Readonly<Record<string, () => Subject>> = {
       fake,
       use,
       records: () => fake.ops,
-      unfinished: "recording_session_store_unfinished: a failSave was never met",
+      unfinished: "recording_session_store_unfinished: failSave of s was never met",
     };
   },
   RecordingObserver() {
@@ -97,7 +97,12 @@ const fakes: Readonly<Record<string, () => Subject>> = {
       fake.onStage(stage, testStageContext());
       return () => void Object.assign(stage, { kind: "changed" });
     };
-    return { fake, use, records: () => fake.records, unfinished: "recording_hook_unfinished: rule 2 of 2 never held" };
+    return {
+      fake,
+      use,
+      records: () => fake.records,
+      unfinished: "recording_hook_unfinished: rule 2 of 2 (beforeTool) never held",
+    };
   },
   RecordingCompressor() {
     const none = { type: "none" } as const;
@@ -134,7 +139,7 @@ const fakes: Readonly<Record<string, () => Subject>> = {
       fake,
       use,
       records: () => fake.calls,
-      unfinished: "recording_lifecycle_unfinished: 1 starts, 0 shutdowns",
+      unfinished: "recording_lifecycle_unfinished: recording: it was started and not shut down",
     };
   },
   RecordingCommands() {

@@ -62,7 +62,7 @@ function scripted(own: Partial<typeof steps> = {}): ModelPortFixture & { readonl
     model,
     samples,
     key: "sk-0123456789",
-    sent: () => JSON.stringify(model.requests.at(-1)?.messages),
+    sent: () => JSON.stringify(model.requests.at(-1)),
     deadlineMs: 50,
     prepare: (sample) => model.push(own[sample] ?? steps[sample]),
   };
@@ -76,9 +76,9 @@ describe("the conversing model", () => {
   // It answers by the conversation: each sample is asked at its first step, and again once it was answered.
   const make = (): ModelPortFixture => {
     let model = new ConversingModel([]);
-    let newest: readonly unknown[] = [];
+    let newest: ChatRequest | undefined;
     const noted = (request: ChatRequest): ChatRequest => {
-      newest = request.messages;
+      newest = request;
       return request;
     };
     return {
@@ -155,6 +155,11 @@ const broken: Readonly<Record<string, () => ModelPortFixture>> = {
     }),
   "model-calls-tools": () => scripted({ calls: modelStep.stream(toolCallStream("f", "c1")) }),
   "model-says-it-was-cut": () => scripted({ cut: modelStep.stream(textStream(samples.cut.text)) }),
+  "model-sends-what-it-is-asked": () =>
+    wrapped((base) => (request, onChunk) => {
+      const { temperature: _, ...options } = request.options;
+      return base({ ...request, options }, onChunk);
+    }),
   "model-gives-reasoning-back": () => {
     const fixture = scripted();
     return { ...fixture, sent: () => fixture.sent?.().replace("SIG", "sig") ?? "" };
@@ -249,6 +254,23 @@ test("an aborted call that resolves settles, but breaks the claim all the same",
     });
   const { results } = await checkClaims({ claims: modelPortClaims, make });
   expect(results.flatMap(({ id, outcome }) => (outcome === "failed" ? [id] : []))).toEqual(["model-settles-on-abort"]);
+});
+
+test.each([
+  ["a message", ({ messages }: ChatRequest) => ({ messages: messages.slice(1) }), "said-by-system is sent"],
+  [
+    "the order",
+    ({ messages }: ChatRequest) => ({ messages: messages.toReversed() }),
+    "the conversation in what is sent",
+  ],
+  ["all tools", () => ({ tools: [] }), "described-tool is sent"],
+  ["an option", () => ({ options: { temperature: 0.125 } }), "the option maxOutputTokens is sent"],
+])("a model that loses %s on the way to what answers is found out", async (_, lost, message) => {
+  const make = (): ModelPortFixture =>
+    wrapped((base) => (request, onChunk) => base({ ...request, ...lost(request) }, onChunk));
+  const claims = modelPortClaims.filter(({ id }) => id === "model-sends-what-it-is-asked");
+  const { results } = await checkClaims({ claims, make });
+  expect(results).toMatchObject([{ outcome: "failed", error: { message: expect.stringContaining(message) } }]);
 });
 
 test("a field that is undefined counts as none", async () => {

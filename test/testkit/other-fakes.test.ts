@@ -137,12 +137,27 @@ test("lifecycles that share a log show their order, and one told to fail does", 
   const [a, b] = [new RecordingLifecycle("a", log), new RecordingLifecycle("b", log).failOn("shutdown")];
   await a.onStart();
   await b.onStart();
-  expect(() => a.assertDone()).toThrow("1 starts, 0 shutdowns");
+  expect(() => a.assertDone()).toThrow("a: it was started and not shut down");
   await expect(b.onShutdown()).rejects.toThrow("b told to fail");
   await a.onShutdown();
   a.assertDone();
   expect(log).toEqual(["a start", "b start", "b shutdown", "a shutdown"]);
   expect(a.calls).toEqual(["start", "shutdown"]);
+});
+
+test("a lifecycle is done when what it started was shut down, and what it was told to fail failed", async () => {
+  const lifecycle = new RecordingLifecycle("db").failOn("start");
+  expect(() => lifecycle.assertDone()).toThrow("recording_lifecycle_unfinished: db: no start came");
+  // Nobody shuts down what did not start.
+  await expect(lifecycle.onStart()).rejects.toThrow("db told to fail");
+  lifecycle.assertDone();
+  // Its owner may fail before, and may ask twice.
+  const closed = new RecordingLifecycle();
+  await closed.onShutdown();
+  await closed.onShutdown();
+  closed.assertDone();
+  await closed.onStart();
+  expect(() => closed.assertDone()).toThrow("it was started and not shut down");
 });
 
 test("commands answer with their outcome, reject with their error, and record who asked", async () => {

@@ -83,5 +83,5 @@ test("records are snapshots, and a rule that never held fails assertDone", () =>
   const before = hook.records;
   hook.onStage(beforeTool, context);
   expect(before).toEqual([]);
-  expect(() => hook.assertDone()).toThrow("recording_hook_unfinished: rule 1 of 2 never held");
+  expect(() => hook.assertDone()).toThrow("recording_hook_unfinished: rule 1 of 2 (beforeEnd) never held");
 });

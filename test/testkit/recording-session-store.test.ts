@@ -101,7 +101,7 @@ describe("RecordingSessionStore", () => {
     store.assertDone();
     script(store);
     expect(() => store.assertDone()).toThrow(Defect);
-    expect(() => store.assertDone()).toThrow(`a ${name} was never met`);
+    expect(() => store.assertDone()).toThrow(`${name} of s was never met`);
   });
 });
 

@@ -124,10 +124,10 @@ test("a failing listing fails once, and listeners hear of changes until they sto
 
 test("a list of outcomes that runs out is a defect, and one that is left over fails assertDone", async () => {
   const tools = new RecordingToolProvider().add("pay", [toolOutcome.ok()]);
-  expect(() => tools.assertDone()).toThrow("pay was called 0 times");
+  expect(() => tools.assertDone()).toThrow("0 of 1 steps of pay were used");
   await run(tools, "c1", "pay");
   tools.assertDone();
-  await expect(run(tools, "c2", "pay")).rejects.toThrow("tool_script_exhausted at call 2 (script had 1 steps)");
+  await expect(run(tools, "c2", "pay")).rejects.toThrow("tool_script_exhausted at call 2 of pay (script had 1 steps)");
   expect(() => tools.assertDone()).toThrow("tool_script_exhausted");
   const unused = new RecordingToolProvider().add("pay", toolOutcome.ok()).forCall("c7", toolOutcome.ok());
   expect(() => unused.assertDone()).toThrow("no call c7 came");

@@ -159,6 +159,19 @@ const broken: Readonly<Record<string, Break>> = {
       },
     };
   },
+  "compaction-isolation": ({ load }) => {
+    const cache = new Map<string, Session["compaction"]>();
+    return {
+      load: async (id, known) => {
+        const { compaction, ...session } = await load(id, known);
+        if (compaction === undefined) return session;
+        const key = JSON.stringify(compaction);
+        const own = cache.get(key) ?? plain(compaction);
+        cache.set(key, own);
+        return { ...session, compaction: own };
+      },
+    };
+  },
   "refused-bodies": ({ save }) => ({
     save: async (id, session, options) => save(id, { ...session, messages: plain(session.messages) }, options),
   }),
@@ -346,6 +359,21 @@ const broken: Readonly<Record<string, Break>> = {
       list: async (query) => {
         const { items, ...rest } = await list(query);
         return { items: items.map((item) => ({ ...item, count: counts.get(item.id) ?? item.count })), ...rest };
+      },
+    };
+  },
+  "list-isolation": ({ list }) => {
+    const cache = new Map<string, Session["metadata"]>();
+    return {
+      list: async (query) => {
+        const { items, ...rest } = await list(query);
+        const own = items.map((item) => {
+          const key = `${item.id} ${JSON.stringify(item.metadata)}`;
+          const metadata = cache.get(key) ?? plain(item.metadata);
+          cache.set(key, metadata);
+          return { ...item, metadata };
+        });
+        return { items: own, ...rest };
       },
     };
   },

@@ -106,6 +106,22 @@ const broken: Readonly<Record<string, () => () => ToolProviderFixture>> = {
       return shared;
     });
   },
+  "tools-lend-no-list": () => {
+    const known = new Map<string, ToolDef>();
+    return listing((tools) =>
+      tools.map((tool) => {
+        const own = known.get(tool.name) ?? structuredClone(tool);
+        known.set(tool.name, own);
+        return own;
+      }),
+    );
+  },
+  "tools-report-nothing-late": () =>
+    executing((execute) => async (call, context) => {
+      const result = await execute(call, context);
+      setImmediate(() => context.progress("done"));
+      return result;
+    }),
   "tools-list-leaves-no-listener": () =>
     working((base) => ({
       listTools(context) {

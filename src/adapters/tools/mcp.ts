@@ -1,3 +1,4 @@
+import { adopt } from "../../domain/adopt.js";
 import { createEmitter } from "../../domain/emitter.js";
 import { ToolError } from "../../domain/errors.js";
 import type { Json, JsonObject } from "../../domain/json.js";
@@ -206,16 +207,19 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
 
 function offerOf(name: string, tool: ListedTool, connection: McpConnection): Offer {
   const { label, description, inputSchema, outputSchema, annotations } = tool;
-  const def: ToolDef = Object.freeze({
-    name,
-    description,
-    inputSchema,
-    source: connection.server,
-    metadata: { mcp: { server: connection.server, tool: tool.name, fingerprint: tool.fingerprint } },
-    ...(label === undefined ? undefined : { label }),
-    ...(outputSchema === undefined ? undefined : { outputSchema }),
-    ...(annotations === undefined ? undefined : { annotations }),
-  });
+  const def: ToolDef = adopt(
+    {
+      name,
+      description,
+      inputSchema,
+      source: connection.server,
+      metadata: { mcp: { server: connection.server, tool: tool.name, fingerprint: tool.fingerprint } },
+      ...(label === undefined ? undefined : { label }),
+      ...(outputSchema === undefined ? undefined : { outputSchema }),
+      ...(annotations === undefined ? undefined : { annotations }),
+    },
+    "tool",
+  );
   return { def, tool, connection };
 }
 

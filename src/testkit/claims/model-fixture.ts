@@ -46,7 +46,7 @@ export type ModelPortFixture = Fixture & {
   readonly samples: ModelSamples;
   /** Told which sample the next call asks for: for models and servers that play a script. */
   readonly prepare?: ((sample: keyof ModelSamples) => void) | undefined;
-  /** The newest request as it was sent, as JSON text; needed for `reasoning`. */
+  /** The newest request as it was sent to what answers, as JSON text; needed for `sent` and `reasoning`. */
   readonly sent?: (() => string) | undefined;
   /** The key the model was given, which the answer to `failure` repeats; needed for `key`. */
   readonly key?: string | undefined;
@@ -60,6 +60,7 @@ export type ModelPortCapability =
   | "describe"
   | "calls"
   | "names"
+  | "sent"
   | "reasoning"
   | "cut"
   | "uncounted"

@@ -1,4 +1,6 @@
+import type { TextPart } from "../../domain/message.js";
 import type { ModelResponse } from "../../domain/model.js";
+import type { ChatRequest } from "../../ports/model.js";
 import { expectEqual, expectThat } from "./expectations.js";
 import { asJson } from "./is-json.js";
 import {
@@ -6,14 +8,34 @@ import {
   askStreaming,
   callsOf,
   type ModelPortClaim,
+  type ModelPortCapability,
   type ModelPortFixture,
+  type ModelSamples,
   requestFor,
+  type SampleRequest,
   sampleOf,
   takenBack,
 } from "./model-fixture.js";
 
 /** What must survive the way to a provider and back. */
 export const modelWireClaims: readonly ModelPortClaim[] = [
+  {
+    id: "model-sends-what-it-is-asked",
+    title: "every message, tool and option of a request is sent, the conversation in its order",
+    needs: "sent",
+    async check(fixture) {
+      for (const attempt of [ask, streamed]) {
+        await attempt(fixture, "text", requestFor(WHOLE));
+        const sent = sentBy(fixture, "sent");
+        for (const text of [RULE, ...SAID, ...OFFERED]) expectThat(sent.includes(text), `${text} is sent`);
+        const inOrder = SAID.toSorted((a, b) => sent.indexOf(a) - sent.indexOf(b));
+        expectEqual(inOrder, SAID, "the conversation in what is sent");
+        const numbers = leaves(JSON.parse(sent)).filter((leaf) => typeof leaf === "number");
+        for (const [name, option] of Object.entries(WHOLE.options))
+          expectThat(numbers.includes(option), `the option ${name} is sent`);
+      }
+    },
+  },
   {
     id: "model-gives-reasoning-back",
     title: "reasoning goes back as it came, whether the reply was streamed or not, and each time the same",
@@ -25,8 +47,9 @@ export const modelWireClaims: readonly ModelPortClaim[] = [
       const sent: unknown[] = [];
       for (const reply of [...replies, ...replies]) {
         expectEqual(thought(reply), reasoning, "the reasoning of the reply");
-        const request = await sentBack(fixture, reply);
-        for (const text of echoed) expectThat(strings(request).includes(text), "the reasoning goes back as it came");
+        await ask(fixture, "text", takenBack(sampleOf(fixture, "reasoned"), reply));
+        const request = JSON.parse(sentBy(fixture, "reasoning")) as unknown;
+        for (const text of echoed) expectThat(leaves(request).includes(text), "the reasoning goes back as it came");
         sent.push(asJson(request));
       }
       for (const request of sent) expectEqual(request, sent[0], "the request after the reply");
@@ -75,11 +98,54 @@ export const modelWireClaims: readonly ModelPortClaim[] = [
   },
 ];
 
-/** The next request, with the reply in it, as it was sent. */
-async function sentBack(fixture: ModelPortFixture, reply: ModelResponse): Promise<unknown> {
-  expectThat(fixture.sent !== undefined, "the fixture has no sent and does not declare reasoning missing");
-  await ask(fixture, "text", takenBack(sampleOf(fixture, "reasoned"), reply));
-  return JSON.parse(fixture.sent()) as unknown;
+const RULE = "said-by-system";
+/** What is said, each text once, in this order; a provider may have another place for rules. */
+const SAID = ["said-by-user", "said-by-model", "asked-of-tool", "said-by-tool", "said-at-last"] as const;
+/** What of a tool a model must know. */
+const OFFERED = ["described-tool", "described_field"] as const;
+
+const text = (said: string): readonly [TextPart] => [{ type: "text", text: said }];
+const call = { id: "call-1", name: "offered_tool", arguments: { asked: SAID[2] } };
+
+/** A request in which everything can be found again. */
+const WHOLE = {
+  messages: [
+    { role: "system", id: "m0", at: 0, content: text(RULE) },
+    { role: "user", id: "m1", at: 0, content: text(SAID[0]) },
+    { role: "assistant", id: "m2", at: 0, parts: [...text(SAID[1]), { type: "toolCall", ...call }] },
+    {
+      role: "tool",
+      id: "m3",
+      at: 0,
+      toolCallId: call.id,
+      toolName: call.name,
+      content: text(SAID[3]),
+      isError: false,
+      outcome: "completed",
+    },
+    { role: "user", id: "m4", at: 0, content: text(SAID[4]) },
+  ],
+  tools: [
+    {
+      name: call.name,
+      description: OFFERED[0],
+      inputSchema: { type: "object", properties: { [OFFERED[1]]: { type: "string" } } },
+    },
+  ],
+  options: { maxOutputTokens: 1234, temperature: 0.125 },
+} satisfies SampleRequest;
+
+async function streamed(
+  fixture: ModelPortFixture,
+  name: keyof ModelSamples,
+  request: ChatRequest,
+): Promise<ModelResponse | undefined> {
+  return fixture.model.chatStreaming && (await askStreaming(fixture, name, { request }).response);
+}
+
+function sentBy(fixture: ModelPortFixture, capability: ModelPortCapability): string {
+  expectThat(fixture.sent !== undefined, `the fixture has no sent and does not declare ${capability} missing`);
+  return fixture.sent();
 }
 
 /** All text of the reasoning. */
@@ -87,10 +153,9 @@ function thought({ parts }: ModelResponse): string {
   return parts.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
 }
 
-/** Every text in a JSON value. */
-function strings(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(strings) : [];
+/** Every text, number and the like in a JSON value. */
+function leaves(value: unknown): readonly unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(leaves) : [value];
 }
 
 /** All that somebody who logs an error could write down, its causes included. */

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../domain/json.js";
-import type { AgentMessage } from "../../domain/message.js";
 import type { Session } from "../../domain/session.js";
 import { expectEqual, expectThat } from "./expectations.js";
 import { appendTo, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, everyMessage, HOSTILE_TEXT, note, toolResult, valueTypes, withProto } from "./session-samples.js";
+import { isThawed, spoil } from "./spoil.js";
 
 /** What goes in comes out, and belongs to nobody else in between. */
 export const sessionBodyClaims: readonly SessionStoreClaim[] = [
@@ -184,53 +184,53 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     id: "input-isolation",
     title: "changing what was given to the store afterwards changes nothing stored, and the store does not freeze it",
     async check({ store }) {
-      const given = { messages: everyMessage(), metadata: { list: [1] }, revision: 0 };
-      await store.save("s", given);
-      expectThat(change(given) === 3, "the store froze what it was given");
-      await expectUnchanged(await loadFrom(store, "s"), { list: [1] });
+      const given = { ...wholeSession(), revision: 0 };
+      const saved = await store.save("s", given);
+      expectThat(isThawed(given), "the store froze what it was given");
+      spoil(given);
+      expectEqual(await loadFrom(store, "s"), { ...wholeSession(), revision: saved }, "what was saved");
       if (store.append === undefined) return;
-      const delta = { messages: [note("a"), note("b")], metadata: { list: [1] } };
-      await store.append("t", deltaOf("o", 0, delta.messages, { metadata: delta.metadata }));
-      expectThat(change(delta) === 3, "the store froze what it was given");
-      const { messages, metadata } = await loadFrom(store, "t");
-      expectEqual([messages, metadata], [[note("a"), note("b")], { list: [1] }], "what was appended");
+      const small = () => ({
+        messages: [note("a")],
+        metadata: { list: [1] },
+        compaction: { upTo: "a", messages: [note("b")] },
+      });
+      const delta = deltaOf("o", 0, small().messages, small());
+      await store.append("t", delta);
+      expectThat(isThawed(delta), "the store froze what it was given");
+      spoil(delta);
+      expectEqual(await loadFrom(store, "t"), { ...small(), revision: 1 }, "what was appended");
     },
   },
   {
     id: "output-isolation",
     title: "changing what was loaded, or failing to, changes nothing stored",
     async check({ store }) {
-      await store.save("s", { messages: everyMessage(), metadata: { list: [1] }, revision: 0 });
-      const loaded = await loadFrom(store, "s");
-      change(loaded);
-      await expectUnchanged(await loadFrom(store, "s"), { list: [1] });
-      expectThat(Array.isArray(loaded.messages) && !Object.isFrozen(loaded.messages), "the list is not the caller's");
+      const { messages, metadata } = wholeSession();
+      const revision = await store.save("s", { messages, metadata, revision: 0 });
+      for (const known of [undefined, revision, undefined]) {
+        const loaded = await loadFrom(store, "s", known);
+        expectThat(!Object.isFrozen(loaded.messages), "the list is not the caller's");
+        spoil(loaded);
+      }
+      expectEqual(await loadFrom(store, "s"), { messages, metadata, revision }, "what is loaded then");
+    },
+  },
+  {
+    id: "compaction-isolation",
+    title: "changing a compaction that was loaded changes nothing stored, nor the messages that are in both",
+    async check({ store }) {
+      const revision = await store.save("s", { ...wholeSession(), revision: 0 });
+      spoil((await loadFrom(store, "s")).compaction);
+      expectEqual(await loadFrom(store, "s"), { ...wholeSession(), revision }, "what is loaded then");
     },
   },
 ];
 
-async function expectUnchanged(loaded: Session, metadata: Session["metadata"]): Promise<void> {
-  expectEqual(loaded.messages, everyMessage(), "messages");
-  expectEqual(loaded.metadata, metadata, "metadata");
-}
-
-/** Tries to change a list, a message and metadata the way a careless caller would; answers how many attempts took effect. */
-function change(session: Pick<Session, "messages" | "metadata">): number {
-  const messages = session.messages as AgentMessage[];
-  const first = messages[0] as unknown as { content: { text: string }[] };
-  const attempts = [
-    () => Object.assign(first.content[0] ?? {}, { text: "changed" }),
-    () => (session.metadata["list"] as number[]).push(2),
-    () => messages.splice(1),
-  ];
-  return attempts.filter((attempt) => {
-    try {
-      attempt();
-      return true;
-    } catch {
-      return false;
-    }
-  }).length;
+/** Made anew at each call. */
+function wholeSession(): Pick<Session, "messages" | "metadata"> & Required<Pick<Session, "compaction">> {
+  const messages = everyMessage();
+  return { messages, metadata: { list: [1], deep: { a: [{}] } }, compaction: { upTo: "m2", messages: everyMessage() } };
 }
 
 function frozen<T extends object>(value: T): T {

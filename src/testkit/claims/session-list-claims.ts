@@ -3,6 +3,7 @@ import type { SessionInfo, SessionQuery } from "../../domain/session.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
 import { appendTo, listAll, listOf, loadFrom, type SessionStoreClaim } from "./session-fixture.js";
 import { deltaOf, note } from "./session-samples.js";
+import { spoil } from "./spoil.js";
 
 /** A list shows what there is, also while others write. */
 export const sessionListClaims: readonly SessionStoreClaim[] = [
@@ -74,6 +75,21 @@ export const sessionListClaims: readonly SessionStoreClaim[] = [
       await store.save("s", { messages: [note("z")], metadata: { other: 1 }, revision });
       expectEqual((await loadFrom(store, "s")).metadata, { other: 1 }, "metadata after a save without the old keys");
       await expectListed("another save", 1);
+    },
+  },
+  {
+    id: "list-isolation",
+    title: "changing what was listed, or failing to, changes nothing that is stored or listed later",
+    needs: "list",
+    async check({ store }) {
+      const list = listOf(store);
+      const metadata = { tags: ["a"], owner: { name: "ann" } };
+      await store.save("s", { messages: [note("m")], metadata, revision: 0 });
+      const [session, first] = [await loadFrom(store, "s"), await list({})];
+      const expected = structuredClone(first);
+      spoil(first);
+      expectEqual(await list({}), expected, "the list after somebody changed one");
+      expectEqual(await loadFrom(store, "s"), session, "the session after somebody changed a list");
     },
   },
   {

@@ -2,12 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { getEventListeners } from "node:events";
 import { copyJson } from "../../domain/adopt.js";
 import { ToolError } from "../../domain/errors.js";
-import type { JsonObject, MutableJson } from "../../domain/json.js";
+import type { JsonObject } from "../../domain/json.js";
 import type { ToolReturn } from "../../ports/tool-provider.js";
 import { testToolContext } from "../tool-context.js";
 import type { Claim } from "./claim.js";
-import { expectSettled } from "./expect-settled.js";
+import { expectSettled, settlesWithin } from "./expect-settled.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
+import { spoil } from "./spoil.js";
 import { execute, given, type ToolProviderCapability, type ToolProviderFixture } from "./tool-provider-fixture.js";
 
 /** Names that are found on every plain object. */
@@ -73,6 +74,25 @@ export const toolExecutionClaims: readonly Claim<ToolProviderFixture, ToolProvid
     },
   },
   {
+    id: "tools-report-nothing-late",
+    title: "no progress comes after a call has settled, however it did",
+    async check({ provider, call, slowCall, deadlineMs = 1_000 }) {
+      let late = 0;
+      const controller = new AbortController();
+      const begun = [call, ...(slowCall === undefined ? [] : [slowCall])].map((sample) => {
+        let settled = false;
+        const context = { progress: () => void (late += settled ? 1 : 0), signal: controller.signal };
+        return execute(provider, sample, context).finally(() => (settled = true));
+      });
+      await settlesWithin(Promise.allSettled(begun.slice(0, 1)), deadlineMs);
+      controller.abort();
+      // How they settle, if they do, is another claim's business.
+      await settlesWithin(Promise.allSettled(begun), deadlineMs);
+      for (let turn = 0; turn < 5; turn++) await setImmediate();
+      expectEqual(late, 0, "how often progress was told after the end");
+    },
+  },
+  {
     id: "tools-settle-on-abort",
     title: "a running call settles soon after its signal fires",
     needs: "abort",
@@ -106,19 +126,4 @@ function expectUsable(returned: ToolReturn): void {
   if (typeof returned !== "object" || returned === null || !("isError" in returned)) return;
   expectThat(returned.isError === false, "the call succeeds");
   expectThat(Array.isArray(returned["content"]), "the content of a result is a list");
-}
-
-/** Changes every leaf and adds a field, in place. */
-function spoil(value: MutableJson): void {
-  if (typeof value !== "object" || value === null) return;
-  if (Array.isArray(value)) {
-    value.forEach(spoil);
-    value.push("spoiled");
-    return;
-  }
-  for (const [key, field] of Object.entries(value)) {
-    if (typeof field === "object" && field !== null) spoil(field);
-    else value[key] = "spoiled";
-  }
-  value["spoiled"] = true;
 }

@@ -6,6 +6,7 @@ import type { Claim } from "./claim.js";
 import { expectSettled } from "./expect-settled.js";
 import { expectEqual, expectThat } from "./expectations.js";
 import { isJson } from "./is-json.js";
+import { spoil } from "./spoil.js";
 import { execute, given, type ToolProviderCapability, type ToolProviderFixture } from "./tool-provider-fixture.js";
 
 /** How tools are listed. */
@@ -106,6 +107,20 @@ export const toolListingClaims: readonly Claim<ToolProviderFixture, ToolProvider
       await change();
       await list(fixture.provider);
       expectEqual([...before], kept, "the list given before");
+    },
+  },
+  {
+    id: "tools-lend-no-list",
+    title: "changing a list and its definitions, or failing to, changes no later list and no call",
+    async check({ provider, call }) {
+      const byName = (tools: readonly ToolDef[]): readonly ToolDef[] =>
+        tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      const first = await list(provider);
+      const expected = byName(structuredClone([...first]));
+      const result: unknown = structuredClone(await execute(provider, call));
+      spoil(first);
+      expectEqual(byName(await list(provider)), expected, "the list after somebody changed one");
+      expectEqual(await execute(provider, call), result, "a call after somebody changed a list");
     },
   },
   {

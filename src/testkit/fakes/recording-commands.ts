@@ -47,11 +47,15 @@ export class RecordingCommands implements CommandPort {
   async invoke(id: string, args: CommandArgs, context: CommandContext): Promise<CommandOutcome> {
     const asked = { id, args: frozen(args, "args"), sessionId: context.sessionId };
     const result = this.#outcomes.get(id) ?? new CommandError("not-found", "this port has no command of that id");
-    const failed = result instanceof CommandError;
-    const outcome = failed ? Object.freeze({ type: "throw" as const, error: result }) : frozen(result, "outcome");
-    this.#records.push(Object.freeze({ ...asked, outcome }));
-    if (failed) throw result;
-    return result;
+    const record = (outcome: InvokeRecord["outcome"]): number =>
+      this.#records.push(Object.freeze({ ...asked, outcome }));
+    if (result instanceof CommandError) {
+      record(Object.freeze({ type: "throw", error: result }));
+      throw result;
+    }
+    const outcome = frozen(result, "outcome");
+    record(outcome);
+    return outcome;
   }
 
   get records(): readonly InvokeRecord[] {

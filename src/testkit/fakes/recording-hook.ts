@@ -106,8 +106,10 @@ export class RecordingHook implements PipelineHook {
   /** Throws a `Defect` when a rule never held. */
   assertDone(): void {
     const idle = this.#rules.findIndex((rule) => !rule.fired);
-    if (idle !== -1)
-      throw new Defect(`recording_hook_unfinished: rule ${idle + 1} of ${this.#rules.length} never held`);
+    const match = this.#rules[idle]?.match;
+    if (match === undefined) return;
+    const where = typeof match === "string" ? ` (${match})` : "";
+    throw new Defect(`recording_hook_unfinished: rule ${idle + 1} of ${this.#rules.length}${where} never held`);
   }
 }
 

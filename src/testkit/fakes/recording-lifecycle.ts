@@ -1,12 +1,15 @@
 import { Defect } from "../../domain/errors.js";
 import type { Lifecycle } from "../../ports/lifecycle.js";
 
+type Call = "start" | "shutdown";
+
 /** Records when it was started and shut down, and fails where it is told to. */
 export class RecordingLifecycle implements Lifecycle {
   readonly name: string;
   readonly #log: string[];
-  readonly #calls: ("start" | "shutdown")[] = [];
-  readonly #failures = new Map<"start" | "shutdown", unknown>();
+  readonly #calls: Call[] = [];
+  readonly #failures = new Map<Call, { readonly error: unknown; fired: boolean }>();
+  #open = false;
 
   /** Lifecycles that share a `log` write `<name> start` and `<name> shutdown` to it, which shows their order. */
   constructor(name = "recording", log: string[] = []) {
@@ -15,8 +18,8 @@ export class RecordingLifecycle implements Lifecycle {
   }
 
   /** Every call of this kind rejects with this value. */
-  failOn(kind: "start" | "shutdown", error: unknown = new Error(`${this.name} told to fail`)): this {
-    this.#failures.set(kind, error);
+  failOn(kind: Call, error: unknown = new Error(`${this.name} told to fail`)): this {
+    this.#failures.set(kind, { error, fired: false });
     return this;
   }
 
@@ -28,21 +31,28 @@ export class RecordingLifecycle implements Lifecycle {
     return this.#run("shutdown");
   }
 
-  get calls(): readonly ("start" | "shutdown")[] {
+  /** In order. */
+  get calls(): readonly Call[] {
     return [...this.#calls];
   }
 
-  /** Throws a `Defect` unless it was shut down as often as it was started. */
+  /**
+   * Throws a `Defect` when it was started and nobody asked it to shut down since, or when a failure that was asked for never came about. A start
+   * that failed left nothing open, and a shutdown may come without a start and again, as with any lifecycle.
+   */
   assertDone(): void {
-    const count = (kind: string): number => this.#calls.filter((call) => call === kind).length;
-    if (count("start") !== count("shutdown")) {
-      throw new Defect(`recording_lifecycle_unfinished: ${count("start")} starts, ${count("shutdown")} shutdowns`);
-    }
+    const idle = [...this.#failures].find(([, { fired }]) => !fired)?.[0];
+    const left = idle !== undefined ? `no ${idle} came` : this.#open ? "it was started and not shut down" : undefined;
+    if (left !== undefined) throw new Defect(`recording_lifecycle_unfinished: ${this.name}: ${left}`);
   }
 
-  async #run(kind: "start" | "shutdown"): Promise<void> {
+  async #run(kind: Call): Promise<void> {
     this.#calls.push(kind);
     this.#log.push(`${this.name} ${kind}`);
-    if (this.#failures.has(kind)) throw this.#failures.get(kind);
+    const failure = this.#failures.get(kind);
+    this.#open = kind === "start" && failure === undefined;
+    if (failure === undefined) return;
+    failure.fired = true;
+    throw failure.error;
   }
 }

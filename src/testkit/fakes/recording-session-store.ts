@@ -3,6 +3,7 @@ import type { JsonObject } from "../../domain/json.js";
 import type { LoadedSession, Revision, SaveOptions, Session, SessionDelta } from "../../domain/session.js";
 import type { SessionPage, SessionQuery } from "../../domain/session.js";
 import { SessionLogs } from "../../domain/session-logs.js";
+import { safeLabel } from "../../domain/safe-label.js";
 import { storable } from "../../domain/session-rules.js";
 import type { SessionStore } from "../../ports/session-store.js";
 
@@ -77,10 +78,12 @@ export class RecordingSessionStore implements SessionStore {
 
   /** Throws a `Defect` when a scripted failure or conflict was never met. */
   assertDone(): void {
-    const load = [...this.#failedLoads].find(([, { fired }]) => !fired);
-    const write = this.#failedWrites.find(({ failure }) => !failure.fired);
-    const left = load ? "failLoad" : write ? "failSave" : this.#conflicts.length > 0 ? "conflictOnce" : undefined;
-    if (left !== undefined) throw new Defect(`recording_session_store_unfinished: a ${left} was never met`);
+    const loads = [...this.#failedLoads].filter(([, { fired }]) => !fired).map(([id]) => ["failLoad", id]);
+    const writes = this.#failedWrites.filter(({ failure }) => !failure.fired).map(({ id }) => ["failSave", id]);
+    const conflicts = this.#conflicts.map((id) => ["conflictOnce", id]);
+    const [left] = [...loads, ...writes, ...conflicts];
+    if (left === undefined) return;
+    throw new Defect(`recording_session_store_unfinished: ${left[0]} of ${safeLabel(left[1] ?? "")} was never met`);
   }
 
   async load(id: string, known?: Revision): Promise<LoadedSession> {

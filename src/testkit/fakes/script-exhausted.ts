@@ -4,8 +4,9 @@ import { Defect } from "../../domain/errors.js";
 export class ScriptExhausted extends Defect {
   override readonly name = "ScriptExhausted";
 
-  /** `fake` is in snake case; `call` counts from 1. */
-  constructor(fake: string, call: number, steps: number) {
-    super(`${fake}_exhausted at call ${call} (script had ${steps} steps)`);
+  /** `fake` is in snake case; `call` counts from 1, those of `target` where a fake has several scripts. */
+  constructor(fake: string, call: number, steps: number, target?: string) {
+    const which = target === undefined ? "" : ` of ${target}`;
+    super(`${fake}_exhausted at call ${call}${which} (script had ${steps} steps)`);
   }
 }

@@ -42,15 +42,17 @@ export class ToolScript {
     if (!isList(tool.script)) return tool.script;
     const step = tool.script[tool.used - 1];
     if (step !== undefined) return step;
-    this.#overrun ??= new ScriptExhausted("tool_script", tool.used, tool.script.length);
+    this.#overrun ??= new ScriptExhausted("tool_script", tool.used, tool.script.length, tool.def.name);
     throw this.#overrun;
   }
 
   /** Throws a `Defect` when a list ran out or was not used up, or when a call with an outcome of its own never came. */
   assertDone(): void {
     if (this.#overrun !== undefined) throw this.#overrun;
-    const left = [...this.#tools.values()].find(({ script, used }) => isList(script) && used < script.length);
-    if (left !== undefined) throw new Defect(`tool_script_unfinished: ${left.def.name} was called ${left.used} times`);
+    for (const { def, script, used } of this.#tools.values()) {
+      if (!isList(script) || used >= script.length) continue;
+      throw new Defect(`tool_script_unfinished: ${used} of ${script.length} steps of ${def.name} were used`);
+    }
     const call = this.#byCall.keys().next().value;
     if (call !== undefined) throw new Defect(`tool_script_unfinished: no call ${call} came`);
   }

@@ -386,6 +386,7 @@ describe("offline-demo", () => {
     partial: never,
     cut: { missing: "it is never long" },
     reasoning: { missing: "it does not think" },
+    sent: noServer,
     names: noServer,
     key: noServer,
   };

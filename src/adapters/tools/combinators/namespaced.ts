@@ -14,7 +14,8 @@ export function namespaced(provider: ToolProvider, namespace: string): ToolProvi
   const defs = new WeakMap<ToolDef, ToolDef>();
   const shown = (def: ToolDef): ToolDef => {
     let joined = defs.get(def);
-    if (joined === undefined) defs.set(def, (joined = { ...def, name: joinedName(namespace, def.name) }));
+    if (joined === undefined)
+      defs.set(def, (joined = Object.freeze({ ...def, name: joinedName(namespace, def.name) })));
     return joined;
   };
   const { name, optional, trustAnnotations } = provider;
