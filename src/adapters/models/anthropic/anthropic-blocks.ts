@@ -1,7 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../../domain/json.js";
 import type { StreamChunk } from "../../../domain/stream-chunk.js";
 import { serverBlockData } from "./anthropic-server-blocks.js";
-import { decodeJson, encodeJson, fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
+import {
+  argumentsField,
+  decodeJson,
+  encodeJson,
+  fieldOf,
+  idField,
+  listField,
+  objectField,
+  textField,
+} from "../wire/wire-json.js";
 
 /** A block that is open; `part` is its place among all blocks, whatever index the wire has given it. */
 type Block = {
@@ -18,6 +27,8 @@ type Block = {
 export class BlockReader {
   readonly #emit: (chunk: StreamChunk) => void;
   readonly #open = new Map<number, Block>();
+  /** The call that was opened last. */
+  #call: Block | undefined;
   #count = 0;
   #hasOutput = false;
 
@@ -40,7 +51,9 @@ export class BlockReader {
   open(index: number, start: JsonObject): void {
     this.close(index);
     const part = this.#count++;
-    this.#open.set(index, { part, start, citations: listField(start, "citations").filter(isJsonObject), json: "" });
+    const block: Block = { part, start, citations: listField(start, "citations").filter(isJsonObject), json: "" };
+    this.#open.set(index, block);
+    if (takesInput(block)) this.#call = block;
     switch (textField(start, "type")) {
       case "text":
         return this.#text(part, textField(start, "text"));
@@ -49,7 +62,12 @@ export class BlockReader {
       case "redacted_thinking":
         return this.#send({ type: "reasoningDelta", text: textField(start, "data") ?? "", part, redacted: true });
       case "tool_use":
-        return this.#send({ type: "toolCallDelta", index: part, id: idOf(start), name: textField(start, "name") });
+        return this.#send({
+          type: "toolCallDelta",
+          index: part,
+          id: idField(start, "id"),
+          name: textField(start, "name"),
+        });
       default:
         return;
     }
@@ -67,7 +85,8 @@ export class BlockReader {
       case "signature_delta":
         return this.#reason(block.part, undefined, textField(delta, "signature"));
       case "input_json_delta":
-        return this.#input(block, textField(delta, "partial_json"));
+        // Some servers number the pieces of a call otherwise than the call.
+        return this.#input(takesInput(block) ? block : this.#call, argumentsField(delta, "partial_json"));
       case "citations_delta":
         block.citations.push(...listField(delta, "citation").filter(isJsonObject));
         return;
@@ -81,15 +100,15 @@ export class BlockReader {
     if (block === undefined) return;
     this.#open.delete(index);
     const { part, start, json, citations } = block;
-    const input = objectField(start, "input");
     if (citations.length > 0) {
       this.#send({ type: "textDelta", text: "", part, providerData: plain({ citations }) });
     } else if (isCall(start)) {
-      // In a stream the input follows in pieces; a whole reply, and some servers, bring it at once.
-      const isGiven = json === "" && input !== undefined && Object.keys(input).length > 0;
-      if (isGiven) this.#send({ type: "toolCallDelta", index: part, argumentsDelta: encodeJson(input) });
+      // In a stream the input follows in pieces; a whole reply, and some servers, bring it at once, as a value or as text.
+      const given = isEmpty(fieldOf(start, "input")) ? "" : argumentsField(start, "input");
+      const isMissing = json.length < 16 && /^\s*(?:\{\s*\}\s*)?$/.test(json);
+      if (isMissing && given !== "") this.#send({ type: "toolCallDelta", index: part, argumentsDelta: given });
     } else if (isServerBlock(start)) {
-      const given = json === "" ? input : decodeJson(json);
+      const given = json === "" ? objectField(start, "input") : decodeJson(json);
       const whole = isJsonObject(given) ? { ...start, input: given } : start;
       this.#send({ type: "reasoningDelta", text: "", part, providerData: serverBlockData(plain(whole)) });
     }
@@ -109,8 +128,8 @@ export class BlockReader {
     this.#send({ type: "reasoningDelta", text, part, ...(signature === undefined ? undefined : { signature }) });
   }
 
-  #input(block: Block, piece: string | undefined): void {
-    if (piece === undefined) return;
+  #input(block: Block | undefined, piece: string): void {
+    if (piece === "" || block === undefined) return;
     block.json += piece;
     if (isCall(block.start)) this.#send({ type: "toolCallDelta", index: block.part, argumentsDelta: piece });
   }
@@ -125,14 +144,18 @@ function isCall(start: JsonObject): boolean {
   return start["type"] === "tool_use";
 }
 
+function takesInput({ start }: Block): boolean {
+  return isCall(start) || isServerBlock(start);
+}
+
+/** An object without fields, which stands at the start of a call whose input follows; some languages write it as a list. */
+function isEmpty(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.keys(input).length === 0;
+}
+
 /** A call of the provider's own tools, or what came of it. */
 function isServerBlock(start: JsonObject): boolean {
   return /_tool_(?:use|result)$/.test(textField(start, "type") ?? "");
-}
-
-function idOf(start: JsonObject): string | undefined {
-  const id = fieldOf(start, "id");
-  return typeof id === "number" ? String(id) : textField(start, "id");
 }
 
 /** What is stored holds plain values: digits of numbers that were kept while reading are rounded there. */

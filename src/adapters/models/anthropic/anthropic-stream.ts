@@ -70,7 +70,8 @@ export class AnthropicDecoder implements ReplyDecoder {
     if (complaint !== undefined) throw streamFailure(complaint, value);
     switch (type) {
       case "message_start":
-        return this.#begin(objectField(value, "message"));
+        this.#begin(objectField(value, "message"));
+        return this.#takeContent(objectField(value, "message"));
       case "content_block_start":
         return this.#blocks.open(indexOf(value), objectField(value, "content_block") ?? {});
       case "content_block_delta":
@@ -97,10 +98,15 @@ export class AnthropicDecoder implements ReplyDecoder {
   #takeWhole(message: JsonObject): void {
     this.#isWhole = true;
     this.#begin(message);
+    this.#takeContent(message);
+    this.#takeEnd(message);
+  }
+
+  /** Blocks that come whole; the start of a stream holds them where a server had the reply before it began to send. */
+  #takeContent(message: JsonObject | undefined): void {
     const text = textField(message, "content");
     if (text !== undefined) this.#blocks.whole({ type: "text", text });
     for (const block of listField(message, "content")) if (isJsonObject(block)) this.#blocks.whole(block);
-    this.#takeEnd(message);
   }
 
   #takeEnd(source: JsonObject | undefined): void {

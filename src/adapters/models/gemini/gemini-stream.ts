@@ -9,7 +9,7 @@ import { JsonEvents } from "../wire/json-events.js";
 import { ModelFailure } from "../wire/model-failure.js";
 import { complaintInStream } from "../wire/provider-complaint.js";
 import { decodeLossless } from "../wire/lossless-json.js";
-import { encodeJson, fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
+import { encodeJson, fieldOf, idField, listField, objectField, textField } from "../wire/wire-json.js";
 
 /**
  * Turns the responses of this wire, streamed or whole, into chunks. A part with a thought signature stays a part of its own, since the
@@ -51,7 +51,7 @@ export class GeminiDecoder implements ReplyDecoder {
   #take(value: JsonObject, isErrorEvent: boolean): void {
     this.model ??= textField(value, "modelVersion");
     this.#responseId ??= textField(value, "responseId");
-    const candidate = listField(value, "candidates").find((one) => (fieldOf(one, "index") ?? 0) === 0);
+    const candidate = listField(value, "candidates").find((one) => Number(fieldOf(one, "index") ?? 0) === 0);
     for (const part of listField(objectField(candidate, "content"), "parts")) {
       if (isJsonObject(part)) this.#takePart(part);
     }
@@ -82,7 +82,7 @@ export class GeminiDecoder implements ReplyDecoder {
   #takeCall(call: JsonObject, signature: string | undefined): void {
     const index = this.#calls++;
     this.#open = undefined;
-    const given = textField(call, "id");
+    const given = idField(call, "id");
     const args = fieldOf(call, "args");
     const data: ProviderData = {
       ...(given === undefined ? undefined : { id: given }),

@@ -1,5 +1,5 @@
 import type { ToolCallDelta } from "../../../domain/stream-chunk.js";
-import { encodeJson, fieldOf, objectField } from "../wire/wire-json.js";
+import { encodeJson, fieldOf, idField, objectField } from "../wire/wire-json.js";
 
 /** Indexes of calls that the server did not number; far from any it could number. */
 const UNNUMBERED = 1_000_000;
@@ -59,7 +59,7 @@ function read(entry: unknown): Entry & { readonly piece: string | object | undef
   const name = fieldOf(named, "name");
   const piece = fieldOf(named, "arguments");
   return {
-    id: idOf(fieldOf(entry, "id")),
+    id: idField(entry, "id"),
     name: typeof name === "string" && name !== "" ? name : undefined,
     piece: typeof piece === "object" && piece !== null ? piece : scalar(piece),
   };
@@ -78,11 +78,6 @@ function scalar(piece: unknown): string | undefined {
 
 function textOf(piece: string | object | undefined): string | undefined {
   return typeof piece === "object" ? encodeJson(piece) : piece;
-}
-
-function idOf(id: unknown): string | undefined {
-  if (typeof id === "number") return String(id);
-  return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 function numberOf(index: unknown): number | undefined {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../domain/json.js";
 import { ModelFailure } from "../wire/model-failure.js";
-import { fieldOf, textField } from "../wire/wire-json.js";
+import { fieldOf, idField, textField } from "../wire/wire-json.js";
 
 /** The kinds of text an output item consists of. */
 export type PieceKind = "text" | "refusal" | "summary" | "reasoning" | "arguments";
@@ -41,7 +41,7 @@ export class OutputIndex {
       place: this.#items.length,
       type: textField(source, "type") ?? "",
       id: textField(source, "id"),
-      callId: textField(source, "call_id"),
+      callId: idField(source, "call_id"),
       phase: textField(source, "phase"),
       sent: new Map(),
       thought: undefined,
@@ -69,7 +69,7 @@ export class OutputIndex {
    */
   match(source: JsonObject, index: number | undefined, isFree: (item: OutputItem) => boolean): OutputItem | undefined {
     const type = textField(source, "type") ?? "";
-    const callId = textField(source, "call_id");
+    const callId = idField(source, "call_id");
     const id = textField(source, "id");
     const isSame = (item: OutputItem): boolean => (callId === undefined ? item.id === id : item.callId === callId);
     const alike = this.#items.filter((item) => item.type === type);

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../domain/json.js";
 import type { StreamChunk } from "../../../domain/stream-chunk.js";
 import { OutputIndex, outputIndex, type OutputItem, type PieceKind } from "./openai-responses-index.js";
-import { fieldOf, listField, textField } from "../wire/wire-json.js";
+import { argumentsField, fieldOf, listField, textField } from "../wire/wire-json.js";
 
 const CONTENT_KINDS: Readonly<Record<string, PieceKind>> = {
   output_text: "text",
@@ -21,6 +21,8 @@ export class ResponsesOutput {
   readonly #emit: (chunk: StreamChunk) => void;
   readonly #items = new OutputIndex();
   readonly #parts = new Map<string, number>();
+  /** Arguments under a number that no item has. */
+  #stray = "";
 
   constructor(emit: (chunk: StreamChunk) => void) {
     this.#emit = emit;
@@ -32,11 +34,11 @@ export class ResponsesOutput {
     if (known === undefined || known.isOver || known.type !== textField(item, "type")) this.#open(item, index);
   }
 
-  /** A piece of an item's text. Arguments of a call that is not open wait for the whole call. */
+  /** A piece of an item's text. Arguments of a call that is not open wait for the whole call, or for the end. */
   piece(event: JsonObject, kind: PieceKind, text: string): void {
     const item = this.#items.find(event);
-    if (item === undefined && kind === "arguments") return;
-    this.#send(item ?? this.#open({ type: typeOf(kind) }, outputIndex(event)), kind, partIndex(event), text);
+    if (item === undefined && kind === "arguments") this.#stray += text;
+    else this.#send(item ?? this.#open({ type: typeOf(kind) }, outputIndex(event)), kind, partIndex(event), text);
   }
 
   /** A text of an item is over; `text` is all of it. */
@@ -58,6 +60,14 @@ export class ResponsesOutput {
       const known = this.#items.match(source, index, (item) => rest.delete(item));
       this.#close(known ?? this.#open(source, undefined), source);
     });
+    this.#settleStray();
+  }
+
+  /** Arguments that nobody else claims are those of the call that has none: it must not run without. */
+  #settleStray(): void {
+    const bare = this.#items.all.findLast(({ type, sent }) => type === "function_call" && sent.size === 0);
+    if (bare !== undefined) this.#send(bare, "arguments", 0, this.#stray);
+    this.#stray = "";
   }
 
   #close(item: OutputItem, source: JsonObject): void {
@@ -69,7 +79,7 @@ export class ResponsesOutput {
   }
 
   #contents(item: OutputItem, source: JsonObject): void {
-    if (item.type === "function_call") this.#rest(item, "arguments", 0, textField(source, "arguments") ?? "");
+    if (item.type === "function_call") this.#rest(item, "arguments", 0, argumentsField(source, "arguments"));
     if (item.type !== "message" && item.type !== "reasoning") return;
     listField(source, "summary").forEach((part, at) => {
       this.#rest(item, "summary", at, textField(part, "text") ?? "");

@@ -8,7 +8,7 @@ import { outputIndex, type PieceKind } from "./openai-responses-index.js";
 import { ResponsesOutput } from "./openai-responses-items.js";
 import { openAiUsage } from "../openai/openai-usage.js";
 import { complaintInStream, complaintOf } from "../wire/provider-complaint.js";
-import { fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
+import { argumentsField, fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
 
 /** Events that bring a piece of a text, or all of it. */
 const PIECES: Readonly<Record<string, PieceKind>> = {
@@ -72,8 +72,9 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   #takePiece(event: JsonObject, kind: PieceKind, isDelta: boolean): void {
-    if (isDelta) return this.#output.piece(event, kind, textField(event, "delta") ?? "");
-    const whole = textField(event, "text") ?? textField(event, "refusal") ?? textField(event, "arguments") ?? "";
+    const text = kind === "arguments" ? argumentsField : textOrNothing;
+    if (isDelta) return this.#output.piece(event, kind, text(event, "delta"));
+    const whole = textField(event, "text") ?? textField(event, "refusal") ?? text(event, "arguments");
     this.#output.whole(event, kind, whole);
   }
 
@@ -130,4 +131,8 @@ function isResponse(value: JsonObject, type: string): boolean {
 function refuse(value: JsonObject, isErrorEvent: boolean): void {
   const complaint = complaintInStream(value, { isErrorEvent });
   if (complaint !== undefined) throw streamFailure(complaint, value);
+}
+
+function textOrNothing(value: JsonObject, key: string): string {
+  return textField(value, key) ?? "";
 }

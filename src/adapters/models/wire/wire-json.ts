@@ -60,3 +60,15 @@ export function listField(value: unknown, key: string): readonly unknown[] {
   if (Array.isArray(field)) return field;
   return isJsonObject(field) ? [field] : [];
 }
+
+/** An id field of foreign JSON; some servers number their calls. */
+export function idField(value: unknown, key: string): string | undefined {
+  const field = fieldOf(value, key);
+  return typeof field === "number" ? String(field) : textField(value, key);
+}
+
+/** Arguments of a call as the text a stream brings, whether the server sent text or a value; empty where it sent none. */
+export function argumentsField(value: unknown, key: string): string {
+  const field = fieldOf(value, key) ?? "";
+  return typeof field === "string" ? field : encodeJson(field);
+}
