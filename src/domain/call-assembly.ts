@@ -54,7 +54,7 @@ export class CallAssembly {
     let call = this.#callAt.get(index);
     if (call === undefined) {
       // Some servers send a call's header and its arguments under different indexes.
-      if (name !== undefined) return undefined;
+      if (name !== undefined) return this.#resent(id, name, piece);
       return id === undefined ? this.#call : this.#callOf.get(id);
     }
     if (id !== undefined && call.id !== undefined && call.id !== id) {
@@ -63,6 +63,13 @@ export class CallAssembly {
       call = known;
     }
     return name !== undefined && opensAnother(call, id, name, piece) ? undefined : call;
+  }
+
+  /** The call that a delta with a number of its own goes on with, where the server sends id and name with every piece. */
+  #resent(id: string | undefined, name: string, piece: string): CallBlock | undefined {
+    const call = id === undefined ? undefined : this.#callOf.get(id);
+    if (call === undefined || call.name !== name || piece === "") return undefined;
+    return call.raw === "" || (!startsObject(piece) && !isComplete(call)) ? call : undefined;
   }
 
   #openCall(index: number): CallBlock {
@@ -95,14 +102,14 @@ function goesOn(call: CallBlock, name: string | undefined, piece: string): boole
 function opensAnother(call: CallBlock, id: string | undefined, name: string, piece: string): boolean {
   // A call that came without its name may be told it last.
   if (call.name === "" && id !== undefined && id === call.id) return false;
-  const sameCall = id !== undefined && id === call.id && name === call.name;
+  const sameCall = name === call.name && call.id !== undefined && (id === undefined || id === call.id);
   if (sameCall && (piece === call.raw || isPlaceholder(call.raw))) return false;
   return (name !== call.name || startsObject(piece)) && isComplete(call);
 }
 
-/** Some servers end a call by sending all of it once more. */
+/** Some servers end a call by sending all of it once more, with its id or without. */
 function isRepeat(call: CallBlock, id: string | undefined, piece: string): boolean {
-  return id !== undefined && id === call.id && piece === call.raw && isComplete(call);
+  return (id === undefined || id === call.id) && piece === call.raw && isComplete(call);
 }
 
 function startsObject(piece: string): boolean {

@@ -44,9 +44,11 @@ export class ToolCallReader {
   #unnumberedIndex(id: string | undefined, name: string | undefined, piece: string | undefined): number {
     const known = id === undefined ? undefined : this.#indexOf.get(id);
     if (known !== undefined) return known;
+    // A piece without a name goes on with the last call, whatever id a server made up for it.
+    if (name === undefined && this.#last !== undefined) return this.#last;
     if (id === undefined && this.#last !== undefined) {
       const repeatsName = name === this.#lastName && piece?.trimStart().startsWith("{") !== true;
-      if (name === undefined || repeatsName) return this.#last;
+      if (repeatsName) return this.#last;
     }
     return this.#unnumbered++;
   }

@@ -42,6 +42,11 @@ export function finishReasonOf(raw: string): FinishReason {
   return (Object.hasOwn(REASONS, word) ? REASONS[word] : undefined) ?? "other";
 }
 
+/** Some servers write the word for "none yet" where others write null. */
+export function isReason(raw: string): boolean {
+  return !/^(?:null|none)$/i.test(raw);
+}
+
 /** The kind of failure a finish reason stands for, where it is none of a reply. */
 export function failureOf(raw: string): ModelErrorKind | undefined {
   const word = raw.toLowerCase();

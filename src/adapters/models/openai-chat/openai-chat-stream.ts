@@ -6,11 +6,11 @@ import { JsonEvents } from "../wire/json-events.js";
 import { ModelFailure } from "../wire/model-failure.js";
 import { ToolCallReader } from "./openai-chat-calls.js";
 import { replyText } from "./openai-chat-content.js";
-import { failureOf, finishReasonOf } from "./openai-chat-finish.js";
+import { failureOf, finishReasonOf, isReason } from "./openai-chat-finish.js";
 import { ReasoningReader } from "./openai-chat-reasoning.js";
 import { openAiUsage } from "../openai/openai-usage.js";
-import { complaintInStream, complaintOf } from "../wire/provider-complaint.js";
-import { fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
+import { type Complaint, complaintInStream, complaintOf } from "../wire/provider-complaint.js";
+import { listField, objectField, textField } from "../wire/wire-json.js";
 
 /**
  * Turns a chat-completions body, streamed or whole, into chunks. Each chunk is handed on as soon as it is read; `finish` comes once, from
@@ -45,7 +45,8 @@ export class ChatDecoder implements ReplyDecoder {
 
   end(): void {
     // The end marker is the wire's own end, for servers that give no reason; of what is cut all the same no call runs, since its reason is no whole one.
-    if (this.#finish === undefined && !(this.#hasOutput && this.finished)) throw this.events.incomplete();
+    const isOver = this.finished && this.#hasOutput && !this.events.endsInNoise;
+    if (this.#finish === undefined && !isOver) throw this.events.incomplete();
     const details = this.#reasoning.end();
     if (details !== undefined) this.#emit(details);
     const reason = finishReasonOf(this.#finish ?? "");
@@ -56,35 +57,43 @@ export class ChatDecoder implements ReplyDecoder {
   /** Takes one chunk of the wire, or a whole completion. */
   take(value: JsonObject, isErrorEvent = false): void {
     this.model ??= textField(value, "model");
-    const choice = this.#ownChoice(value);
-    if (choice !== undefined) this.#takeChoice(choice);
-    this.#takeUsage(value["usage"] ?? fieldOf(choice, "usage") ?? objectField(value, "x_groq")?.["usage"]);
-    const complaint = complaintInStream(value, { isErrorEvent }) ?? complaintOf(fieldOf(choice, "error"));
+    const choices = this.#ownChoices(value);
+    // Some servers repeat the whole message beside the last delta.
+    const mayBeWhole = !this.#hasOutput;
+    for (const choice of choices) this.#takeChoice(choice, mayBeWhole);
+    const told = choices.map((choice) => choice["usage"]).find(isJsonObject);
+    this.#takeUsage(value["usage"] ?? told ?? objectField(value, "x_groq")?.["usage"]);
+    const complaint =
+      complaintInStream(value, { isErrorEvent }) ?? choices.map(({ error }) => complaintOf(error)).find(isComplaint);
     if (complaint !== undefined) throw streamFailure(complaint, value);
-    const raw = textField(choice, "finish_reason");
-    if (raw === undefined) return;
+    for (const choice of choices) this.#takeReason(textField(choice, "finish_reason"));
+  }
+
+  #takeReason(raw: string | undefined): void {
+    if (raw === undefined || !isReason(raw)) return;
     const failure = failureOf(raw);
     if (failure !== undefined) throw new ModelFailure(failure, "the provider broke off the reply", { quote: raw });
     this.#finish = raw;
   }
 
-  /** The choice this reply is read from: the first one seen. Others belong to other replies to the same request. */
-  #ownChoice(value: JsonObject): unknown {
-    for (const choice of listField(value, "choices")) {
-      if (!isJsonObject(choice)) continue;
-      const index = Number(choice["index"] ?? 0);
-      this.#choice ??= index;
-      if (this.#choice === index) return choice;
-    }
-    return undefined;
+  /**
+   * The choice this reply is read from: the first one seen, which some servers send in several pieces at once. Others belong to other
+   * replies to the same request.
+   */
+  #ownChoices(value: JsonObject): readonly JsonObject[] {
+    return listField(value, "choices")
+      .filter(isJsonObject)
+      .filter((choice) => {
+        const index = Number(choice["index"] ?? 0);
+        this.#choice ??= index;
+        return this.#choice === index;
+      });
   }
 
-  #takeChoice(choice: unknown): void {
+  #takeChoice(choice: JsonObject, mayBeWhole: boolean): void {
     const delta = objectField(choice, "delta");
     const message = objectField(choice, "message");
-    // Some servers repeat the whole message beside the last delta.
-    const isWhole =
-      message !== undefined && (delta === undefined || Object.keys(delta).length === 0) && !this.#hasOutput;
+    const isWhole = message !== undefined && (delta === undefined || Object.keys(delta).length === 0) && mayBeWhole;
     this.#isWhole ||= message !== undefined && delta === undefined;
     const source = isWhole ? message : delta;
     if (source === undefined) return;
@@ -128,4 +137,8 @@ export class ChatDecoder implements ReplyDecoder {
     this.#hasOutput = true;
     this.#emit(chunk);
   }
+}
+
+function isComplaint(found: Complaint | undefined): found is Complaint {
+  return found !== undefined;
 }

@@ -7,7 +7,7 @@ import { JsonEvents } from "../wire/json-events.js";
 import { outputIndex, type PieceKind } from "./openai-responses-index.js";
 import { ResponsesOutput } from "./openai-responses-items.js";
 import { openAiUsage } from "../openai/openai-usage.js";
-import { complaintInStream, complaintOf } from "../wire/provider-complaint.js";
+import { complaintInStream } from "../wire/provider-complaint.js";
 import { argumentsField, fieldOf, listField, objectField, textField } from "../wire/wire-json.js";
 
 /** Events that bring a piece of a text, or all of it. */
@@ -60,7 +60,9 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (this.finished) return;
     const type = textField(value, "type") ?? "";
     if (isResponse(value, type)) return this.#takeResponse(value, "");
-    if (isErrorEvent || !type.startsWith("response.")) return refuse(value, isErrorEvent);
+    const isNamedError = isErrorEvent || type === "response.error";
+    if (isNamedError || !type.startsWith("response.") || Object.hasOwn(value, "error")) refuse(value, isNamedError);
+    if (!type.startsWith("response.")) return;
     const response = objectField(value, "response");
     this.model ??= textField(response, "model");
     if (type === "response.output_item.added") return this.#takeItem(value, "open");
@@ -89,8 +91,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     const usage = openAiUsage(fieldOf(response, "usage"));
     if (usage !== undefined) this.#emit({ type: "usage", usage });
     this.#output.closeAll(listField(response, "output").filter(isJsonObject));
-    const error = fieldOf(response, "error");
-    const complaint = complaintOf(error);
+    const { error = null } = response;
+    const complaint = complaintInStream({ error }, { isErrorEvent: false });
     if (complaint !== undefined) throw streamFailure(complaint, error);
     // The name of an event says more than the state a careless server copies into it.
     const named = event === "" || event === "done" ? undefined : event;

@@ -45,10 +45,10 @@ export function requestIdOf(headers: Headers): string | undefined {
 type Verdict = { readonly kind: ModelErrorKind; readonly retryable?: boolean };
 
 const OVERFLOW =
-  /context.?(?:length|window|size|limit)|maximum context|prompt.{0,20}too long|input.{0,20}too long|too many (?:input )?tokens|reduce the length|(?:prompt|input|messages).{0,60}exceeds?.{0,40}(?:tokens|limit|length)|range of input length|model_max_prompt_tokens|request_too_large|string_above_max_length/i;
+  /context.?(?:length|window|size|limit)|maximum (?:context|prompt)|exceed.{0,20}token limit|`inputs`.{0,30}must (?:be <=|have less than)|prompt.{0,20}too long|input.{0,20}too long|too many (?:input )?tokens|reduce the length|(?:prompt|input|messages).{0,60}exceeds?.{0,40}(?:tokens|limit|length)|range of input length|model_max_prompt_tokens|request_too_large|string_above_max_length/i;
 /** Said of a setting: what it names is no property of the conversation. */
 const SETTING =
-  /\b(?:unknown|unsupported|unrecogni[sz]ed|unexpected|invalid) (?:request )?(?:parameter|argument|field|key|property|option)|(?:parameter|argument|field|property|option)\b.{0,60}(?:not supported|unsupported|not allowed|not permitted|unknown)|extra inputs are not permitted|maximum value for\W{0,3}max_|max_(?:completion_|output_|new_)?tokens\W{1,3}(?:must|should|can ?not|may not) be/i;
+  /\b(?:unknown|unsupported|unrecogni[sz]ed|unexpected|invalid) (?:request )?(?:parameter|argument|field|key|property|option)|(?:parameter|argument|field|property|option)\b.{0,60}(?:not supported|unsupported|not allowed|not permitted|unknown)|extra inputs are not permitted|maximum value for\W{0,3}max_|(?<!\+ ?\W?)max_(?:completion_|output_|new_)?tokens\W{1,3}(?:must|should|can ?not|may not) be/i;
 const SETTING_CODE = /\b(?:unknown|unsupported)_(?:parameter|value)\b/;
 /** Statuses with which providers tell that a request is too long, and with which they tell what they do not want to answer. */
 const TOO_LONG = new Set<number | undefined>([undefined, 400, 422, 500, 502]);
@@ -60,12 +60,17 @@ const NO_CREDIT = /insufficient.?(?:quota|balance|credit|funds)|billing|exceeded
 /** The same from providers that speak of nothing else. The words above also stand in advice on how to get higher limits. */
 const NO_CREDIT_FOR_SURE =
   /insufficient.?(?:quota|balance|credit|funds)|billing.?(?:hard.?limit|not.?active)|exceeded your current quota|payment.?required/i;
+/** The same under a status that says no more than that the request is refused. */
+const THROTTLED = /rate.?limit|too many requests|throttl/i;
 const PACE =
   /rate.?limit|too many requests|\b(?:requests|tokens) per (?:min|sec|hour|day)|\b[tr]p[mds]\b|try again in \d|retry in \d/i;
 
 function judge(complaint: Complaint, status: number | undefined, about: unknown, toldMs?: number): Verdict {
   const words = `${complaint.code.slice(0, 500)} ${complaint.message.slice(0, 2000)}`;
-  const fromStatus = status === undefined ? byWords(words) : byStatus(status);
+  const isSetting =
+    SETTING_CODE.test(complaint.code) ||
+    (SETTING.test(complaint.message.slice(0, 2000)) && !OVERFLOW.test(complaint.code));
+  const fromStatus = status === undefined ? byWords(words) : byStatus(status, isSetting ? "" : words);
   if (fromStatus.kind === "rate-limit") {
     const passes = retryInfoMs(about) !== undefined || toldMs !== undefined || PACE.test(words);
     const noCredit = passes ? NO_CREDIT_FOR_SURE : NO_CREDIT;
@@ -75,9 +80,6 @@ function judge(complaint: Complaint, status: number | undefined, about: unknown,
   }
   if (status === 401 || status === 408) return fromStatus;
   if (status === 413) return /rate.?limit/i.test(words) ? { kind: "rate-limit" } : { kind: "context-overflow" };
-  const isSetting =
-    SETTING_CODE.test(complaint.code) ||
-    (SETTING.test(complaint.message.slice(0, 2000)) && !OVERFLOW.test(complaint.code));
   if (!isSetting && TOO_LONG.has(status) && OVERFLOW.test(words)) return { kind: "context-overflow" };
   if (!isSetting && UNWANTED.has(status) && fromStatus.kind !== "server" && FILTERED.test(words)) {
     return { kind: "content-filter" };
@@ -86,7 +88,9 @@ function judge(complaint: Complaint, status: number | undefined, about: unknown,
   return fromStatus;
 }
 
-function byStatus(status: number): Verdict {
+function byStatus(status: number, words: string): Verdict {
+  const isVague = status === 400 || status === 403;
+  if (isVague && (THROTTLED.test(words) || NO_CREDIT_FOR_SURE.test(words))) return { kind: "rate-limit" };
   switch (status) {
     case 401:
     case 403:
@@ -101,8 +105,15 @@ function byStatus(status: number): Verdict {
     case 409:
     case 425:
       return { kind: "invalid-request", retryable: true };
+    case 420:
     case 429:
       return { kind: "rate-limit" };
+    // A backend failed, or what stands before it gave the request up.
+    case 424:
+    case 499:
+      return { kind: "server" };
+    case 498:
+      return { kind: "overloaded" };
     case 501:
     case 505:
       return { kind: "server", retryable: false };

@@ -1,12 +1,19 @@
 import { isJsonObject, type JsonObject } from "../../../domain/json.js";
 import { streamFailure } from "./http-errors.js";
 import { ModelFailure } from "./model-failure.js";
-import { complaintOf, plainText } from "./provider-complaint.js";
+import { type Complaint, complaintInStream, plainText } from "./provider-complaint.js";
 import type { BodySink } from "./reply-body.js";
 import { decodeJson } from "./wire-json.js";
 
 /** Lines and events that are no JSON before a reply is given up: each costs more than one that is. */
 const MAX_NOISE = 10_000;
+/** What proxies put in front of a payload once more, and servers indent or write in capitals. */
+const PREFIX = /^(?:\s*data\s*:)+/i;
+/** Where an error may begin that was written behind half an event. */
+const ERROR_BEGINS = /\{\s*"error"\s*:/g;
+const OBJECT_BEGINS = /\{\s*"(?:error|type|object|code|message|detail|errors)"\s*:/g;
+/** How many of these places are looked at. */
+const MAX_PLACES = 8;
 
 /** Takes the JSON objects of a body in their order; throws `ModelFailure`. */
 export type JsonReader = {
@@ -20,8 +27,8 @@ export type JsonReader = {
 
 /**
  * Reads the JSON objects out of a body whose events hold one each, as providers and the proxies before them really send it: comments
- * wrapped as data, several documents in one event, lists, an error glued to half an event, noise. Throws `ModelFailure` for half an
- * event, and for more noise than a stream may hold.
+ * wrapped as data, several documents in one event, lists, an error glued to half an event or sent behind it, noise. Throws
+ * `ModelFailure` for half an event, and for more noise than a stream may hold.
  */
 export class JsonEvents implements BodySink {
   /** The wire's own end marker was read: nothing more counts. */
@@ -31,19 +38,24 @@ export class JsonEvents implements BodySink {
   #noise = "";
   #skipped = 0;
   #isEnding = false;
+  #endsInNoise = false;
+  /** The failure of half an event; the next event may tell why it is half. */
+  #half: ModelFailure | undefined;
 
   constructor(reader: JsonReader) {
     this.#reader = reader;
   }
 
+  /** The last thing before the end marker was no part of the protocol: a server that has no words of the wire for its failure. */
+  get endsInNoise(): boolean {
+    return this.#endsInNoise;
+  }
+
   readonly onData = (data: string, event: string | undefined): void => {
-    const text = data.trim();
+    const text = data.replace(PREFIX, "").trim();
     // A payload that begins with a colon is a comment that a proxy wrapped.
     if (this.done || text === "" || text.startsWith(":")) return;
-    if (text.startsWith("[DONE]")) {
-      this.done = true;
-      return;
-    }
+    if (text.startsWith("[DONE]")) return this.#end();
     const value = this.#decode(text);
     if (value !== undefined) this.#take(value, event === "error");
     else this.#unreadable(text, event === "error");
@@ -64,6 +76,7 @@ export class JsonEvents implements BodySink {
 
   /** The failure of a body that ended before its reply did. */
   incomplete(): ModelFailure {
+    if (this.#half !== undefined) return this.#half;
     const quote = this.#noise === "" ? undefined : this.#noise;
     return new ModelFailure("response-parse", "the body ended before the reply was finished", {
       quote,
@@ -72,7 +85,10 @@ export class JsonEvents implements BodySink {
   }
 
   #unreadable(text: string, isErrorEvent: boolean): void {
-    if (isErrorEvent) throw streamFailure({ message: text, code: "", status: undefined }, text);
+    if (isErrorEvent) {
+      const glued = gluedError(text, OBJECT_BEGINS);
+      throw streamFailure(glued?.complaint ?? { message: text, code: "", status: undefined }, glued?.text ?? text);
+    }
     // Where blank lines got lost, several documents arrive as the lines of one event.
     const lines = text.split("\n");
     const rest = lines.length > 1 ? lines.filter((line) => !this.#takeLine(line)).join(" ") : text;
@@ -80,7 +96,7 @@ export class JsonEvents implements BodySink {
   }
 
   #takeLine(line: string): boolean {
-    const value = this.#decode(line);
+    const value = this.#decode(line.replace(PREFIX, ""));
     if (value !== undefined) this.#take(value, false);
     return value !== undefined;
   }
@@ -96,24 +112,51 @@ export class JsonEvents implements BodySink {
 
   /** Noise is skipped; half an event is not, since a part of the reply is lost with it. An error glued to it counts. */
   #refuse(text: string): void {
-    if (text.startsWith("[DONE]")) {
-      this.done = true;
-      return;
-    }
-    const glued = text.slice(Math.max(0, text.search(/\{\s*"error"\s*:/)));
-    const complaint = glued === text ? undefined : complaintOf(decodeJson(glued));
-    if (complaint !== undefined) throw streamFailure(complaint, glued);
-    this.#noise = glued;
-    if (!text.startsWith("{")) return;
+    if (text.startsWith("[DONE]")) return this.#end();
+    const isHalf = text.startsWith("{");
+    const glued = gluedError(text, isHalf ? OBJECT_BEGINS : ERROR_BEGINS);
+    if (glued !== undefined) throw streamFailure(glued.complaint, glued.text);
+    this.#noise = text;
+    this.#endsInNoise = true;
+    if (!isHalf) return;
     if (this.#isEnding) throw this.incomplete();
-    throw new ModelFailure("response-parse", "an event of the stream is not JSON", { quote: glued, retryable: true });
+    this.#half ??= new ModelFailure("response-parse", "an event of the stream is not JSON", {
+      quote: text,
+      retryable: true,
+    });
+  }
+
+  /** The wire's end marker. */
+  #end(): void {
+    if (this.#half !== undefined) throw this.#half;
+    this.done = true;
   }
 
   #take(value: unknown, isErrorEvent: boolean): void {
+    if (this.#half !== undefined) {
+      const complaint = isJsonObject(value) ? complaintInStream(value, { isErrorEvent }) : undefined;
+      throw complaint === undefined ? this.#half : streamFailure(complaint, value);
+    }
+    if (isJsonObject(value)) this.#endsInNoise = false;
     if (Array.isArray(value)) for (const item of value) this.#take(item, isErrorEvent);
-    else if (value === "[DONE]") this.done = true;
+    else if (value === "[DONE]") this.#end();
     else if (isJsonObject(value)) this.#reader.take(value, isErrorEvent);
     else if (isErrorEvent) throw streamFailure({ message: String(value), code: "", status: undefined }, value);
     else this.#noise = String(value);
   }
+}
+
+/** The error that stands behind half an event or a line of noise. */
+function gluedError(
+  text: string,
+  begins: RegExp,
+): { readonly complaint: Complaint; readonly text: string } | undefined {
+  const places = [...text.matchAll(begins)].slice(-MAX_PLACES).filter(({ index }) => index > 0);
+  for (const { index } of places) {
+    const rest = text.slice(index);
+    const value = decodeJson(rest);
+    const complaint = isJsonObject(value) ? complaintInStream(value, { isErrorEvent: false }) : undefined;
+    if (complaint !== undefined) return { complaint, text: rest };
+  }
+  return undefined;
 }

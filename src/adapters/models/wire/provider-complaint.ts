@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../domain/json.js";
-import { fieldOf, textField } from "./wire-json.js";
+import { decodeJson, fieldOf, textField } from "./wire-json.js";
 
 /** An error as a provider words it; all of it is foreign text. */
 export type Complaint = {
@@ -11,8 +11,8 @@ export type Complaint = {
 };
 
 /**
- * The error in a body or an event: a bare text, `{error}` nested or flat, `{message}`, `{detail}`, `{errors}`, or a list of any of them.
- * Undefined where the value complains of nothing.
+ * The error in a body or an event: a bare text, `{error}` nested or flat, `{message}`, `{detail}`, `{errors}`, or a list of any of them,
+ * with what a gateway quotes of the provider behind it. Undefined where the value complains of nothing.
  */
 export function complaintOf(value: unknown, depth = 0): Complaint | undefined {
   if (depth > 4) return undefined;
@@ -26,14 +26,22 @@ export function complaintOf(value: unknown, depth = 0): Complaint | undefined {
   );
   const code = codeOf(value);
   if (inner === undefined && message === undefined && code.text === "") return undefined;
+  const quoted = quotedIn(value, depth);
+  const told = message ?? inner?.message ?? code.text;
   return {
-    message: message ?? inner?.message ?? code.text,
-    code: `${code.text} ${inner?.code ?? ""}`.trim(),
+    message: quoted === undefined ? told : `${told}: ${quoted.message}`,
+    code: [code.text, inner?.code, quoted?.code].filter((text) => text !== undefined && text !== "").join(" "),
     status: code.status ?? inner?.status,
   };
 }
 
-const MESSAGE_KEYS = ["message", "msg", "error_msg", "error_message"];
+/** Gateways put the provider's own error beside a text that says nothing. */
+function quotedIn(value: JsonObject, depth: number): Complaint | undefined {
+  const raw = fieldOf(fieldOf(value, "metadata"), "raw");
+  return complaintOf(typeof raw === "string" ? (decodeJson(raw) ?? raw) : raw, depth + 1);
+}
+
+const MESSAGE_KEYS = ["message", "msg", "error_msg", "error_message", "status_msg"];
 const INNER_KEYS = ["error", "detail", "errors", "innererror"];
 const CODE_KEYS = ["code", "type", "status", "reason", "statusCode", "status_code", "error_code"];
 
@@ -58,17 +66,35 @@ export function complaintInStream(
   const nested = complaintOf(error);
   if (nested !== undefined) return complaintOf(value) ?? nested;
   const isFlat = options.isErrorEvent || value["object"] === "error" || value["type"] === "error" || error === true;
+  const failed = fieldOf(value, "base_resp");
+  if (saysSomething(fieldOf(failed, "status_code"))) return complaintOf(failed) ?? UNWORDED;
   const saysSo =
     !Object.hasOwn(value, "choices") &&
     (COMPLAINS.some((key) => complaintOf(fieldOf(value, key)) !== undefined) ||
-      MESSAGE_KEYS.some((key) => textField(value, key) !== undefined));
-  if (!isFlat && !saysSo) return undefined;
-  return (
-    complaintOf(value) ?? { message: "the provider reported an error without a message", code: "", status: undefined }
-  );
+      MESSAGE_KEYS.some((key) => textField(value, key) !== undefined) ||
+      value["status"] === "error" ||
+      value["status"] === "failed");
+  if (isFlat || saysSo) return complaintOf(value) ?? UNWORDED;
+  return saysSomething(error) ? (complaintOf({ code: error }) ?? { ...UNWORDED, message: wordsOf(error) }) : undefined;
 }
 
 const COMPLAINS = ["detail", "errors"];
+const UNWORDED: Complaint = {
+  message: "the provider reported an error without a message",
+  code: "",
+  status: undefined,
+};
+
+/** True for any value but those with which servers say that there is nothing: null, false, zero, and objects of nothing else. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return Boolean(value);
+  return Object.values(value).some((field) => Boolean(field));
+}
+
+/** An error in a form that nobody knows, as it stands. */
+function wordsOf(error: unknown): string {
+  return jsonOf(error).slice(0, 2000);
+}
 
 /** Characters in which the text of a page is looked for: what comes later is not read, however long the page. */
 const PAGE_HEAD = 4096;

@@ -4,14 +4,15 @@ import { listField, objectField, textField } from "./wire-json.js";
 const LONGEST = 2 ** 31 - 1;
 
 /** The three date forms of HTTP, and ISO 8601. */
-const DATE = /^(?:[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}.*|\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))$/;
+const DATE = /^(?:[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}.*|\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))$/i;
 
 /**
- * Milliseconds a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date seen from `now` (epoch milliseconds).
- * Never negative, NaN or longer than a timer holds; undefined where the headers are absent or make no sense.
+ * Milliseconds a server asks to wait: `retry-after-ms`, as Azure names it too, or `retry-after` in seconds or as a date seen from `now`
+ * (epoch milliseconds); of a header that two servers wrote, what the first says. Never negative, NaN or longer than a timer holds; undefined where the headers are absent or make no sense.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
-  return duration(headers.get("retry-after-ms"), 1) ?? after(headers.get("retry-after"), now);
+  const inMs = duration(headers.get("retry-after-ms"), 1) ?? duration(headers.get("x-ms-retry-after-ms"), 1);
+  return inMs ?? after(headers.get("retry-after"), now);
 }
 
 function after(value: string | null, now: number): number | undefined {
@@ -22,7 +23,7 @@ function after(value: string | null, now: number): number | undefined {
 }
 
 function duration(value: string | null, unit: number): number | undefined {
-  if (value === null || !/^\d+(?:\.\d+)?s?$/.test(value.trim())) return undefined;
+  if (value === null || !/^\d+(?:\.\d+)?s?(?:,|$)/.test(value.trim())) return undefined;
   return Math.min(Math.round(Number.parseFloat(value) * unit), LONGEST);
 }
 
@@ -37,12 +38,24 @@ export function retryInfoMs(about: unknown): number | undefined {
   return undefined;
 }
 
-const WAIT = /(?:try again|retry) (?:in|after) (?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s)\b/i;
+const WAIT =
+  /(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:\d+(?:\.\d+)? ?(?:ms|milliseconds?|h|hours?|m|min|minutes?|s|sec|seconds?)(?![a-z]),? ?)+)/i;
+/** Milliseconds of each unit, by how its name begins. */
+const UNITS: readonly (readonly [string, number])[] = [
+  ["ms", 1],
+  ["mil", 1],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+];
 
-/** The wait that the text of a rate-limit error asks for, as in "Please try again in 1m2.5s". */
+/** The wait that the text of a rate-limit error asks for, as in "Please try again in 1m2.5s" or "retry after 20 seconds". */
 export function retryAfterOf(text: string): number | undefined {
-  const [, minutes = "0", amount = "", unit] = WAIT.exec(text.slice(0, 2000)) ?? [];
-  if (amount === "") return undefined;
-  const wait = Number(minutes) * 60_000 + Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
-  return Math.min(Math.ceil(wait), LONGEST);
+  const [, wait = ""] = WAIT.exec(text.slice(0, 2000)) ?? [];
+  let sum: number | undefined;
+  for (const [, amount, unit = ""] of wait.matchAll(/([\d.]+) ?([a-z]+)/gi)) {
+    const size = UNITS.find(([start]) => unit.toLowerCase().startsWith(start))?.[1] ?? 0;
+    sum = (sum ?? 0) + Number(amount) * size;
+  }
+  return sum === undefined ? undefined : Math.min(Math.ceil(sum), LONGEST);
 }

@@ -21,21 +21,27 @@ function objectSchema(schema: unknown): JsonObject | undefined {
   const type = schema["type"];
   const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   if (!isObject) return undefined;
-  const known = type === "object" && Object.hasOwn(schema, "properties");
-  return healedSchema(known ? schema : { properties: {}, ...schema, type: "object" });
+  const known = type === "object" && isJsonObject(schema["properties"]);
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+  return healedSchema(known ? schema : { ...schema, type: "object", properties });
 }
 
 /** A schema nests this deep at most where it is healed; deeper parts go out as they are. */
 const DEEPEST = 64;
 /** Keys that hold values, not schemas. */
 const VALUES = new Set(["const", "default", "enum", "examples"]);
+/** Keys that hold schemas by name. */
+const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
- * The schema without enum values that its own type excludes, as generators leave them on the null branch of a union: strict providers
- * refuse the whole request. What needs no change is shared.
+ * The schema without what generators leave in it and strict providers refuse a whole request for: enum values that its own type excludes,
+ * keywords that are null or of an older draft, lists of nobody knows what. What needs no change is shared.
  */
 export function healedSchema(schema: JsonObject, depth = 0): JsonObject {
-  const healed = depth > DEEPEST ? schema : mapped(schema, (value, key) => healedValue(value, key, depth));
+  if (depth > DEEPEST) return schema;
+  const kept = Object.entries(schema).filter(([key, value]) => isKeyword(key, value));
+  const sound = kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
+  const healed = withItems(mapped(sound, (value, key) => healedValue(value, key, depth)));
   const { enum: values, type } = healed;
   if (!Array.isArray(values) || typeof type !== "string") return healed;
   const fitting = (values as readonly Json[]).filter((value) => mayHaveType(value, type));
@@ -44,8 +50,25 @@ export function healedSchema(schema: JsonObject, depth = 0): JsonObject {
   return fitting.length === 0 ? rest : { ...rest, enum: fitting };
 }
 
+/** False for what no draft the providers check against knows: languages write missing fields as null. */
+function isKeyword(key: string, value: Json): boolean {
+  if (value === null) return key === "default" || key === "const";
+  if (key === "required") return Array.isArray(value);
+  return !(typeof value === "boolean" && (key === "exclusiveMinimum" || key === "exclusiveMaximum"));
+}
+
+function withItems(schema: JsonObject): JsonObject {
+  const { type } = schema;
+  const isList = type === "array" || (Array.isArray(type) && type.includes("array"));
+  const isTold = Object.hasOwn(schema, "items") || Object.hasOwn(schema, "prefixItems");
+  return isList && !isTold ? { ...schema, items: {} } : schema;
+}
+
 function healedValue(value: Json, key: string, depth: number): Json {
   if (VALUES.has(key)) return value;
+  if (NAMED.has(key) && isJsonObject(value)) {
+    return mapped(value, (one) => (isJsonObject(one) ? healedSchema(one, depth + 1) : (one ?? {})));
+  }
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
     const healed = items.map((item) => (isJsonObject(item) ? healedSchema(item, depth + 1) : item));
