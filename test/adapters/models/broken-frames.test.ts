@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { OpenAiChatModel } from "../../../src/adapters/models/openai-chat.js";
+import { testRuntime } from "../../../src/testkit/index.js";
 import * as anthropic from "./anthropic-wire.js";
 import { bothWays, type Wire } from "./both-ways.js";
 import { piece } from "./gemini-wire.js";
-import { delta, DONE, event, STOP } from "./loopback.js";
+import { type Outcome, streamedBy } from "./chat-outcome.js";
+import { delta, DONE, event, loopback, SSE, STOP } from "./loopback.js";
 import { frame, response } from "./responses-wire.js";
 
 const half = delta({ content: "Half" });
@@ -97,6 +100,20 @@ describe("an error behind half an event", () => {
     const outcome = await bothWays(wire, body);
     expect(outcome).toMatchObject({ error: kind, partialText: "Half" });
     expect(outcome.message).toMatch(/: read failed$/);
+  });
+
+  it("is waited for a moment only", async () => {
+    const halfEvent = `${half}data: {"choices":[{"del\n\n`;
+    await using server = await loopback((answer) => void answer.writeHead(200, SSE).write(halfEvent));
+    const runtime = testRuntime();
+    let outcome: Outcome | undefined;
+    const model = new OpenAiChatModel({ model: "m", baseUrl: server.baseUrl, runtime });
+    const call = streamedBy(model).then((told) => {
+      outcome = told;
+    });
+    await expect.poll(() => runtime.advance(1_000).then(() => outcome)).toBeDefined();
+    await call;
+    expect(outcome).toMatchObject({ error: "response-parse", partialText: "Half" });
   });
 
   it("is missing where the reply goes on: then the half is", async () => {

@@ -107,7 +107,7 @@ async function readReply(
     if (state === "done") return;
     body.feed(text);
     if (body.isDocument) watch.progress();
-    if (state === "open" && decoder.finished) {
+    if (state === "open" && (decoder.finished || decoder.events.isBroken)) {
       state = "finished";
       watch.settle(SETTLE_MS);
     }

@@ -51,6 +51,11 @@ export class JsonEvents implements BodySink {
     return this.#endsInNoise;
   }
 
+  /** Half an event was read: only what broke it off is still of interest. */
+  get isBroken(): boolean {
+    return this.#half !== undefined;
+  }
+
   readonly onData = (data: string, event: string | undefined): void => {
     const text = data.replace(PREFIX, "").trim();
     // A payload that begins with a colon is a comment that a proxy wrapped.
@@ -134,7 +139,7 @@ export class JsonEvents implements BodySink {
 
   #take(value: unknown, isErrorEvent: boolean): void {
     if (this.#half !== undefined) {
-      const complaint = isJsonObject(value) ? complaintInStream(value, { isErrorEvent }) : undefined;
+      const complaint = mayComplain(value, isErrorEvent) ? complaintInStream(value, { isErrorEvent }) : undefined;
       throw complaint === undefined ? this.#half : streamFailure(complaint, value);
     }
     if (isJsonObject(value)) this.#endsInNoise = false;
@@ -144,6 +149,13 @@ export class JsonEvents implements BodySink {
     else if (isErrorEvent) throw streamFailure({ message: String(value), code: "", status: undefined }, value);
     else this.#noise = String(value);
   }
+}
+
+/** An event of the wire may have a message without complaining. */
+function mayComplain(value: unknown, isErrorEvent: boolean): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  const { type } = value;
+  return isErrorEvent || Object.hasOwn(value, "error") || typeof type !== "string" || /error/i.test(type);
 }
 
 /** The error that stands behind half an event or a line of noise. */
