@@ -11,6 +11,7 @@ import { checkedInput } from "./turn-input.js";
 export function copyStage(stage: Stage): Stage {
   switch (stage.kind) {
     case "beforeTurn":
+    case "beforeSteering":
       return { ...stage, input: [...stage.input] };
     case "chooseTools":
       return { ...stage, tools: [...stage.tools] };
@@ -57,6 +58,10 @@ function patchOf(stage: Stage, patch: never, { stamp, toolOf }: Pick<HookTurn, "
     case "beforeTurn": {
       const { input }: StagePatches["beforeTurn"] = patch;
       return input === undefined ? {} : { input: patchedInput(input, stage.input) };
+    }
+    case "beforeSteering": {
+      const { input }: StagePatches["beforeSteering"] = patch;
+      return input === undefined ? {} : { input: checkedInput(input, "beforeSteering.input") };
     }
     case "chooseTools": {
       const { tools }: StagePatches["chooseTools"] = patch;

@@ -26,10 +26,22 @@ export async function poll(run: TurnRun, options: { readonly followUps: boolean 
   return outcome.ok ? outcome.value : { toolsChanged: true, messages: taken };
 }
 
-/** Stores messages that were taken, behind what is there; until then they count as undelivered. Those beyond the output limits stay so, and end the turn (L2). */
+/**
+ * Stores messages that were taken as the hooks leave them, behind what is there; until then they count as undelivered. Those that a hook or the output
+ * limits keep out stay so, and end the turn (L2).
+ */
 export async function takeMessages(run: TurnRun, turn: Turn, given: readonly MessageInput[]): Promise<Turn> {
-  const messages = given.map(run.stamp);
+  let messages = given.map(run.stamp);
   run.undelivered = messages;
+  if (run.stages.has("beforeSteering")) {
+    const { stage, outcome } = await run.stages.forward({ kind: "beforeSteering", input: given });
+    if (outcome?.kind === "stop") return withEnding(turn, { stopped: outcome.reason });
+    if (outcome?.kind === "abort") {
+      return withEnding(turn, { hookAborted: { reason: outcome.reason, error: undefined } });
+    }
+    if (stage.input !== given) messages = stage.input.map(run.stamp);
+    run.undelivered = messages;
+  }
   const limit = run.output?.refusal(...messages);
   if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   // Whoever interrupted has been heard (L4).

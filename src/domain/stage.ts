@@ -25,6 +25,8 @@ export type StageBodies = {
   readonly beforeTurn: { readonly input: readonly MessageInput[] };
   readonly beforeTools: { readonly reason: ToolListReason };
   readonly chooseTools: { readonly reason: ToolListReason; readonly tools: readonly ToolDef[] };
+  /** What was said into the running turn, steering or follow-ups, before it is stored and the model is asked about it. */
+  readonly beforeSteering: { readonly input: readonly MessageInput[] };
   readonly beforeContext: { readonly messages: readonly AgentMessage[] };
   readonly beforeModel: {
     readonly messages: readonly Message[];
@@ -72,6 +74,7 @@ export type Stage = { [K in StageKind]: StageOf<K> }[StageKind];
 export type StagePatches = {
   readonly beforeTurn: { readonly input?: readonly MessageInput[] | undefined };
   readonly chooseTools: { readonly tools?: readonly ToolDef[] | undefined };
+  readonly beforeSteering: { readonly input?: readonly MessageInput[] | undefined };
   /** `persist` keeps the new list as a compaction record; otherwise it holds for this request only. */
   readonly beforeContext: {
     readonly messages?: readonly (AgentMessage | MessageInput)[] | undefined;
@@ -122,6 +125,7 @@ export const STAGE_OUTCOMES = {
   beforeTurn: ["next", "stop", "abort"],
   beforeTools: [],
   chooseTools: ["next", "stop", "abort"],
+  beforeSteering: ["next", "stop", "abort"],
   beforeContext: ["next", "stop", "abort"],
   beforeModel: ["next", "stop", "abort"],
   afterModel: ["next", "stop"],

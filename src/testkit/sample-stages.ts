@@ -34,6 +34,7 @@ function sampleBodies(): StageBodies {
     beforeTurn: { input: [{ role: "user", content: "hello" }] },
     beforeTools: { reason: "turn-start" },
     chooseTools: { reason: "turn-start", tools: [tool] },
+    beforeSteering: { input: [{ role: "user", content: "and quickly" }] },
     beforeContext: { messages: [user] },
     beforeModel: { messages: [{ ...user }], tools: [toolDef("weather")], options: { temperature: 0 } },
     afterModel: { response: { parts: [{ type: "text", text: "hi" }], finishReason: "stop" } },

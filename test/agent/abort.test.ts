@@ -196,6 +196,7 @@ test("an abort while a call is admitted keeps it from running (L5)", async () =>
 const stages: readonly StageKind[] = [
   "beforeTools",
   "chooseTools",
+  "beforeSteering",
   "beforeContext",
   "beforeModel",
   "afterModel",
@@ -215,7 +216,9 @@ test.each(stages)("a hook that never settles at %s is given up within a second o
     tools: { f: toolOutcome.ok() },
     hooks: [hook, hookAt(kind, never, "two")],
   });
-  const turn = await started(t);
+  const turn = t.agent.startTurn("hi", "s");
+  if (kind === "beforeSteering") turn.steer("and now?");
+  await t.runtime.advance(0);
   turn.abort();
   await t.runtime.advance(1_000);
   expect((await turn.result).status).toBe("aborted");

@@ -16,6 +16,7 @@ import { expectLawful, hookAt, never, rejectionOf, terminals } from "../support/
 function scene(kind: StageKind): TestAgentOptions {
   const failing = modelStep.fail(new ModelError("auth", "no key"));
   if (kind === "modelError" || kind === "turnError") return { script: [failing] };
+  if (kind === "beforeSteering") return { script: [stopResponse("done")] };
   if (kind === "toolError")
     return { script: [toolCallResponse("f", "c1"), stopResponse("done")], tools: { f: toolOutcome.throws("bad") } };
   return { script: [toolCallResponse("f", "c1"), stopResponse("done")], tools: { f: toolOutcome.ok("real") } };
@@ -26,6 +27,7 @@ const THROW: { readonly [K in StageKind]: "aborts" | "fails" | "secondary" } = {
   beforeTurn: "aborts",
   beforeTools: "aborts",
   chooseTools: "aborts",
+  beforeSteering: "aborts",
   beforeContext: "aborts",
   beforeModel: "aborts",
   afterModel: "secondary",
@@ -40,6 +42,13 @@ const THROW: { readonly [K in StageKind]: "aborts" | "fails" | "secondary" } = {
   afterTurn: "secondary",
   turnError: "secondary",
 };
+
+/** A turn past the stage; something is said into it before it looks. */
+function past(t: TestAgent, kind: StageKind): Promise<unknown> {
+  const turn = t.agent.startTurn("hi", "s");
+  if (kind === "beforeSteering") turn.steer("and now?");
+  return turn.result;
+}
 
 /** Checks that the turn ended as a throw at this stage says; `settled` is how it settled. */
 async function expectThrown(t: TestAgent, kind: StageKind, turn: Promise<unknown>): Promise<void> {
@@ -83,14 +92,14 @@ const hostile: readonly (readonly [string, () => unknown])[] = [
 describe.each(STAGE_KINDS)("at %s", (kind) => {
   test.each(hostile)(`a hook that %s ends the turn as the table says: ${THROW[kind]}`, async (_, onStage) => {
     await using t = await testAgent({ ...scene(kind), hooks: [hookAt(kind, onStage)] });
-    await expectThrown(t, kind, t.agent.runTurn("hi", "s"));
+    await expectThrown(t, kind, past(t, kind));
     expect(JSON.stringify(t.observer.events)).not.toContain("secret of the hook");
   });
 
   test("a hook that never settles counts as a throw after hookTimeoutMs (A4)", async () => {
     const hook = hookAt(kind, never);
     await using t = await testAgent({ ...scene(kind), hooks: [hook], config: { hookTimeoutMs: 50 } });
-    const { result } = t.agent.startTurn("hi", "s");
+    const result = past(t, kind);
     await t.runtime.advance(200);
     await expectThrown(t, kind, result);
   });
@@ -120,13 +129,15 @@ const forbidden = STAGE_KINDS.flatMap((kind) =>
 
 test.each(forbidden)("%s does not allow %s: it counts as a throw", async (kind, outcome) => {
   await using t = await testAgent({ ...scene(kind), hooks: [hookAt(kind, () => OUTCOMES[outcome])] });
-  await expectThrown(t, kind, t.agent.runTurn("hi", "s"));
+  await expectThrown(t, kind, past(t, kind));
 });
 
 const halves: readonly (readonly [StageKind, object])[] = [
   ["beforeTurn", { kind: "stop" }],
   ["beforeModel", { kind: "next" }],
   ["beforeModel", { kind: "next", patch: { options: { temperature: Number.NaN } } }],
+  ["beforeSteering", { kind: "next", patch: { input: [] } }],
+  ["beforeSteering", { kind: "next", patch: { input: [{ role: "assistant", parts: [] }] } }],
   ["beforeContext", { kind: "next", patch: { messages: [{ role: "user" }] } }],
   ["beforeTool", { kind: "block" }],
   ["beforeTool", { kind: "abort", reason: 7 }],
@@ -141,5 +152,5 @@ const halves: readonly (readonly [StageKind, object])[] = [
 
 test.each(halves)("an outcome at %s that is not whole, %j, counts as a throw", async (kind, outcome) => {
   await using t = await testAgent({ ...scene(kind), hooks: [hookAt(kind, () => outcome)] });
-  await expectThrown(t, kind, t.agent.runTurn("hi", "s"));
+  await expectThrown(t, kind, past(t, kind));
 });

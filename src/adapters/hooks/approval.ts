@@ -2,6 +2,7 @@ import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject, type JsonObject, sameJson } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
+import { safeLabel } from "../../domain/safe-label.js";
 import type { StageOf } from "../../domain/stage.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
 import { toolHints, type ToolHints } from "../../domain/tool-hints.js";
@@ -29,6 +30,12 @@ export type ApprovalOptions = {
   readonly all?: true | undefined;
   /** Calls of tools of these names. */
   readonly tools?: readonly string[] | undefined;
+  /**
+   * What it means that the tools of a turn, as listed at its start, hold none of one of these names: `report` (the default) tells the names in an
+   * `approval-unmatched` event, for tools that come and go; `refuse` asks no model then, for tools that are always there. A name with a slip in it
+   * protects nothing.
+   */
+  readonly unmatched?: "report" | "refuse" | undefined;
   /** Calls of tools of which all of this may be true: `{ destructive: true }`. A tool of a provider that is not trusted may be anything bad. */
   readonly hints?: Partial<ToolHints> | undefined;
   /** Calls it answers true for. */
@@ -46,7 +53,19 @@ export type ApprovalOptions = {
 };
 
 const HINTS = ["readOnly", "destructive", "idempotent", "openWorld"] as const satisfies readonly (keyof ToolHints)[];
-const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "timeoutMs", "name", "before", "after"] as const;
+const FIELDS = [
+  "all",
+  "tools",
+  "unmatched",
+  "hints",
+  "when",
+  "ask",
+  "reason",
+  "timeoutMs",
+  "name",
+  "before",
+  "after",
+] as const;
 
 /**
  * Lets no call that needs approval run without one (U5). A call is judged as the hooks before this one made it; hooks behind it may still
@@ -56,13 +75,14 @@ const FIELDS = ["all", "tools", "hints", "when", "ask", "reason", "timeoutMs", "
  */
 export function approval(options: ApprovalOptions): PipelineHook {
   checkOptions(options);
-  const { ask, reason = "needs approval", name = "approval", before, after } = options;
+  const { tools, ask, reason = "needs approval", name = "approval", before, after } = options;
   const { timeoutMs = ask === undefined ? undefined : Number.POSITIVE_INFINITY } = options;
   return defineHook(name, {
     before,
     after,
     timeoutMs,
     onFailure: { beforeTool: "error-result" },
+    chooseTools: tools && ((stage, context) => checkNames(tools, options.unmatched, stage, context)),
     async beforeTool(stage, context) {
       const question = calledTool(stage, context);
       if (question === undefined || isDecided(name, question.call, context)) return undefined;
@@ -71,6 +91,22 @@ export function approval(options: ApprovalOptions): PipelineHook {
       return answer === "defer" ? context.defer(reason) : outcomeOf(answer, question.call, context);
     },
   });
+}
+
+/** A tool that goes while the turn runs needs no approval any more; one that comes has it by its name. */
+function checkNames(
+  names: readonly string[],
+  unmatched: ApprovalOptions["unmatched"],
+  { reason, tools }: StageOf<"chooseTools">,
+  context: HookContext & MakersOf<"chooseTools">,
+): OutcomeOf<"chooseTools"> | undefined {
+  if (reason !== "turn-start") return undefined;
+  const missing = names.filter((name) => !tools.some((tool) => tool.name === name)).map((name) => safeLabel(name));
+  if (missing.length === 0) return undefined;
+  context.emit("approval-unmatched", { tools: missing });
+  return unmatched === "refuse"
+    ? context.abort(`approval is for tools that are not there: ${missing.join(", ")}`)
+    : undefined;
 }
 
 /** What another hook deferred was decided for that one; and what a hook has changed since is not what was decided about. */
@@ -142,12 +178,14 @@ function outcomeOf(
 
 function checkOptions(options: ApprovalOptions): void {
   checkFields("approval", options, FIELDS);
-  const { all, tools, hints, when, ask, reason, name, timeoutMs } = options;
+  const { all, tools, unmatched, hints, when, ask, reason, name, timeoutMs } = options;
   if (hints !== undefined) checkFields("approval.hints", hints, HINTS);
   const hinted = Object.values(hints ?? {}).filter((hint) => hint !== undefined);
   const faults = [
     [all !== undefined && all !== true, "all is true or absent"],
     [tools !== undefined && !isTexts(tools), "tools is a list of names"],
+    [unmatched !== undefined && tools === undefined, "unmatched is about the names in tools"],
+    [!["report", "refuse"].includes(unmatched ?? "report"), 'unmatched is "report" or "refuse"'],
     [hinted.some((hint) => typeof hint !== "boolean"), "a hint is true or false"],
     [when !== undefined && typeof when !== "function", "when is a function"],
     [ask !== undefined && typeof ask !== "function", "ask is a function"],

@@ -15,8 +15,8 @@ export type { Check, CheckContext, Verdict } from "./guard.js";
 /** What is checked, and how; at least one check. */
 export type GuardrailOptions = {
   /**
-   * The text of what the user says, before anything is stored; `block` rejects the turn with `hook-aborted`. What is said while the turn runs is
-   * stored by then: it is kept from the model for this turn.
+   * The text of what the user says, at first and while the turn runs, before it is stored; `block` rejects the turn with `hook-aborted`. What other
+   * hooks add in the user's name is checked before the model sees it, and stored by then.
    */
   readonly input?: Check<string, string> | undefined;
   /** The text of a reply. What is blocked or replaced is stored nowhere, but may have been streamed: with `streaming: false` nothing is seen before. */
@@ -56,6 +56,7 @@ export function guardrail(options: GuardrailOptions): PipelineHook {
     timeoutMs: timeoutMs + STAGE_MS,
     onFailure: { afterModel: "withhold", beforeTool: "error-result", afterTool: "error-result" },
     beforeTurn: said && ((stage, context) => said.begin(stage, context)),
+    beforeSteering: said && ((stage, context) => said.add(stage, context)),
     beforeModel: said && ((stage, context) => said.go(stage, context)),
     afterModel: output && ((stage, context) => judgeReply(guard, output, stage, context)),
     beforeTool: toolCall && ((stage, context) => judgeCall(guard, toolCall, stage, context)),
@@ -64,8 +65,8 @@ export function guardrail(options: GuardrailOptions): PipelineHook {
 }
 
 /**
- * What was made of each message of a turn by its id, and the texts that passed at its beginning, when no message had one yet. What is said
- * before the first request stands beside them, and so may what another hook made of them: only what has such a text counts as judged.
+ * What was made of each message of a turn by its id, and the texts that passed before they had one. What another hook made of them stands
+ * beside them: only what has such a text counts as judged.
  */
 type Judgements = { readonly begun: string[]; readonly texts: Map<string, string | undefined> };
 
@@ -81,8 +82,17 @@ class SaidInTurn {
   }
 
   async begin(
-    { input }: StageOf<"beforeTurn">,
+    stage: StageOf<"beforeTurn">,
     context: HookContext & MakersOf<"beforeTurn">,
+  ): Promise<OutcomeOf<"beforeTurn">> {
+    this.#turns.set(context.signal, { begun: [], texts: new Map() });
+    return this.add(stage, context);
+  }
+
+  /** What passes is known at the first request, when its messages have ids. */
+  async add(
+    { input }: StageOf<"beforeTurn" | "beforeSteering">,
+    context: HookContext & MakersOf<"beforeTurn" | "beforeSteering">,
   ): Promise<OutcomeOf<"beforeTurn">> {
     const passed: (typeof input)[number][] = [];
     for (const [index, message] of input.entries()) {
@@ -91,7 +101,7 @@ class SaidInTurn {
       if (action.type === "stop") return context.stop(action.reason);
       passed.push(action.type === "replace" ? withText(message, action.value) : message);
     }
-    this.#turns.set(context.signal, { begun: passed.map(textOf), texts: new Map() });
+    this.#turnOf(context).begun.push(...passed.map(textOf));
     return context.next({ input: passed });
   }
 
@@ -99,8 +109,7 @@ class SaidInTurn {
     stage: StageOf<"beforeModel">,
     context: HookContext & MakersOf<"beforeModel">,
   ): Promise<OutcomeOf<"beforeModel"> | undefined> {
-    const turn: Judgements = this.#turns.get(context.signal) ?? { begun: [], texts: new Map() };
-    this.#turns.set(context.signal, turn);
+    const turn = this.#turnOf(context);
     for (const message of context.newMessages) {
       if (message.role !== "user" || turn.texts.has(message.id)) continue;
       const text = textOf(message);
@@ -118,6 +127,12 @@ class SaidInTurn {
         return text === undefined ? message : withText(message, text);
       }),
     });
+  }
+
+  #turnOf({ signal }: HookContext): Judgements {
+    const turn = this.#turns.get(signal) ?? { begun: [], texts: new Map() };
+    this.#turns.set(signal, turn);
+    return turn;
   }
 
   #judge(name: string, subject: string, context: HookContext) {

@@ -1,5 +1,6 @@
 import { CompositionError } from "../../domain/errors.js";
 import { checkFields } from "../../domain/known-fields.js";
+import type { MessageInput } from "../../domain/message.js";
 import type { PipelineHook } from "../../ports/hook.js";
 import { defineHook } from "./define-hook.js";
 import { blockedResponse } from "./guarded-text.js";
@@ -18,7 +19,7 @@ export type RedactOptions = {
   /** Texts that must never get through, as they are and as they stand in addresses, forms, JSON and base64; a function is asked each time. */
   readonly secrets?: readonly string[] | (() => readonly string[]) | undefined;
   /**
-   * Default all. `input`: what the user says, before it is stored; what is said while the turn runs is stored by then. `request`: everything the model is sent. `reply`: what it answers, before that is stored.
+   * Default all. `input`: what the user says, at first and while the turn runs, before it is stored. `request`: everything the model is sent. `reply`: what it answers, whole or cut short, before that is stored.
    * `arguments`: what tools get. `results`: what they give, before it is stored.
    */
   readonly places?: readonly RedactPlace[] | undefined;
@@ -40,14 +41,16 @@ const PLACES: readonly RedactPlace[] = ["input", "request", "reply", "arguments"
 export function redact(options: RedactOptions): PipelineHook {
   const redaction = redactionOf(options);
   const { name = "redact", before, after, places = PLACES } = options;
+  const said = (given: readonly MessageInput[]) => ({
+    input: given.map((message) => redactedMessage(redaction, message)),
+  });
   const at = (place: RedactPlace): true | undefined => (places.includes(place) ? true : undefined);
   return defineHook(name, {
     before,
     after,
     onFailure: { afterModel: "withhold", beforeTool: "error-result", afterTool: "error-result" },
-    beforeTurn:
-      at("input") &&
-      (({ input }, context) => context.next({ input: input.map((message) => redactedMessage(redaction, message)) })),
+    beforeTurn: at("input") && (({ input }, context) => context.next(said(input))),
+    beforeSteering: at("input") && (({ input }, context) => context.next(said(input))),
     beforeModel:
       at("request") &&
       (({ messages, tools }, context) =>

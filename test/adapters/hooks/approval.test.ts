@@ -7,7 +7,7 @@ import {
 } from "../../../src/adapters/hooks/approval.js";
 import { hookChain } from "../../../src/adapters/hooks/hook-chain.js";
 import { MemorySessionStore } from "../../../src/adapters/sessions/memory.js";
-import { defineTool, Type } from "../../../src/adapters/tools/index.js";
+import { defineTool, ToolRegistry, Type } from "../../../src/adapters/tools/index.js";
 import type { ToolAnnotations } from "../../../src/domain/tool.js";
 import type { PipelineHook } from "../../../src/ports/hook.js";
 import type { SessionStore } from "../../../src/ports/session-store.js";
@@ -448,6 +448,40 @@ describe("approval with ask", () => {
   });
 });
 
+describe("approval for tools that are not there", () => {
+  const told = ({ observer }: TestAgent): unknown[] =>
+    observer.ofType("custom").flatMap(({ source, label, data }) => (source === "approval" ? [[label, data]] : []));
+
+  it("tells their names when the turn starts, once, and goes on: they may come later", async () => {
+    await using t = await agentFor([approval({ tools: ["wipe", "wipe_al", "send"] })], ["look", "look"]);
+    expect((await t.agent.runTurn("go")).status).toBe("completed");
+    expect(told(t)).toEqual([["approval-unmatched", { tools: ["wipe_al"] }]]);
+  });
+
+  it("asks no model where it is to refuse, and says for which", async () => {
+    await using t = await agentFor([approval({ tools: ["wipe", "wipe_al"], unmatched: "refuse" })], ["wipe"]);
+    const error = await rejectionOf(t.agent.runTurn("go"));
+    expect([error.kind, t.model.callCount]).toEqual(["hook-aborted", 0]);
+    expect(error.message).toContain("tools that are not there: wipe_al");
+  });
+
+  it("says and refuses nothing where all of them are there, and where they go while the turn runs", async () => {
+    const registry = new ToolRegistry();
+    registry.register(tool("wipe", () => "wiped"));
+    registry.register(tool("look", () => (registry.unregister("wipe"), "looked")));
+    await using t = await testAgent({
+      script: [callsOf("look"), stopResponse("done")],
+      providers: [registry],
+      hooks: [approval({ tools: ["wipe"], unmatched: "refuse" })],
+    });
+    expect((await t.agent.runTurn("go")).status).toBe("completed");
+    expect([told(t), t.model.requests.at(-1)?.tools.map(({ name }) => name)]).toEqual([[], ["look"]]);
+  });
+});
+
+const tool = (name: string, execute: () => string) =>
+  defineTool({ name, description: "", parameters: Type.Object({}), execute });
+
 test.each<[object | undefined, RegExp]>([
   [undefined, /approval needs an object/],
   [{}, /ask for nothing.*all: true/],
@@ -458,6 +492,8 @@ test.each<[object | undefined, RegExp]>([
   [{ all: false }, /all is true/],
   [{ tools: "wipe" }, /tools is a list/],
   [{ tools: ["wipe", ""] }, /tools is a list/],
+  [{ tools: ["wipe"], unmatched: "abort" }, /unmatched is "report" or "refuse"/],
+  [{ all: true, unmatched: "refuse" }, /unmatched is about the names in tools/],
   [{ hints: { destructiveHint: true } }, /approval.hints has no option destructiveHint/],
   [{ hints: { destructive: "yes" } }, /a hint is true or false/],
   [{ when: true }, /when is a function/],
