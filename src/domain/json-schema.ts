@@ -1,15 +1,20 @@
 import { isJsonObject, type JsonObject } from "./json.js";
 
-/** Levels of arguments, and of chained references, that are looked into. */
-const MAX_DEPTH = 64;
-/** Steps one reading may take; beyond them it answers what changes nothing. Hostile schemas times hostile arguments grow exponentially. */
-const MAX_STEPS = 250_000;
+/** How much one reading may look into: levels of a value, and steps; beyond them it answers what changes nothing. */
+export type ReadingLimits = { readonly depth: number; readonly steps: number };
+
+/** Hostile schemas times hostile arguments grow exponentially. */
+const LIMITS: ReadingLimits = Object.freeze({ depth: 64, steps: 250_000 });
+/** Chained references that are followed. */
+const MAX_CHAIN = 64;
 /** Schemas of one document that are searched for names and defaults. */
 const MAX_SCANNED = 20_000;
 
 /** What is worth knowing of a schema document once. */
 type Document = {
   readonly hasDefaults: boolean;
+  readonly hasUnevaluated: boolean;
+  /** By what a reference may say: an anchor or an identifier. */
   readonly named: ReadonlyMap<string, JsonObject>;
   readonly conjuncts: WeakMap<JsonObject, readonly JsonObject[]>;
 };
@@ -22,25 +27,35 @@ const documents = new WeakMap<JsonObject, Document>();
  */
 export class SchemaReading {
   readonly hasDefaults: boolean;
+  /** Whether any schema asks what the others left alone. */
+  readonly hasUnevaluated: boolean;
   readonly #root: JsonObject;
   readonly #document: Document;
+  readonly #limits: ReadingLimits;
   #steps = 0;
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, limits: ReadingLimits = LIMITS) {
     this.#root = root;
     this.#document = documentOf(root);
+    this.#limits = limits;
     this.hasDefaults = this.#document.hasDefaults;
+    this.hasUnevaluated = this.#document.hasUnevaluated;
   }
 
   /** True when the reading was cut short, so that what it made must not be used. */
   get exhausted(): boolean {
-    return this.#steps > MAX_STEPS;
+    return this.#steps > this.#limits.steps;
   }
 
   /** Counts one step; false when there is no more to spend at this depth. */
   enter(depth: number): boolean {
-    this.#steps += 1;
-    return depth <= MAX_DEPTH && this.#steps <= MAX_STEPS;
+    this.spend(1);
+    return depth <= this.#limits.depth && !this.exhausted;
+  }
+
+  /** Counts work that no schema is entered for. */
+  spend(steps: number): void {
+    this.#steps += steps;
   }
 
   /** The schemas that all apply where `schema` does: itself, what it refers to, the members of `allOf`. */
@@ -56,20 +71,33 @@ export class SchemaReading {
   }
 
   #collect(schema: unknown, found: Set<JsonObject>, depth: number): void {
-    if (!isJsonObject(schema) || found.has(schema) || depth > MAX_DEPTH) return;
+    if (!isJsonObject(schema) || found.has(schema) || depth > MAX_CHAIN) return;
     found.add(schema);
-    const reference = schema["$ref"];
-    if (typeof reference === "string") this.#collect(this.#resolve(reference), found, depth + 1);
+    for (const reference of [schema["$ref"], schema["$dynamicRef"]])
+      if (typeof reference === "string") this.#collect(referredTo(this.#root, reference), found, depth + 1);
     for (const part of listOf(schema["allOf"])) this.#collect(part, found, depth + 1);
-  }
-
-  #resolve(reference: string): unknown {
-    return placeOf(this.#root, reference) ?? this.#document.named.get(reference);
   }
 }
 
-/** What `#` or `#/a/b` refers to in a document; nothing for a place it does not have, or a reference of another form. */
-export function placeOf(root: JsonObject, reference: string): unknown {
+/**
+ * What a reference leads to in its document: a place (`#/a/b`), an anchor, or an `$id`, written as it stands there or as the address it has below the
+ * document's own `$id`, with or without a place in it. Nothing for what is not there: nothing is ever fetched.
+ */
+export function referredTo(root: JsonObject, reference: string): unknown {
+  const { named } = documentOf(root);
+  const [address = "", fragment = ""] = reference.split(/#(.*)/s);
+  if (address === "") return placeOf(root, `#${fragment}`) ?? named.get(reference);
+  const resource = named.get(address) ?? named.get(addressOf(address, root["$id"]));
+  if (resource === undefined || fragment === "") return resource;
+  return fragment.startsWith("/") ? placeOf(resource, `#${fragment}`) : named.get(`#${fragment}`);
+}
+
+/** The whole address of an `$id`, where its document has one. */
+function addressOf(id: string, base: unknown): string {
+  return typeof base === "string" && URL.canParse(id, base) ? new URL(id, base).href : id;
+}
+
+function placeOf(root: JsonObject, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
   let place: unknown = root;
@@ -133,17 +161,24 @@ function scan(root: JsonObject): Document {
   const seen = new Set<object>();
   const pending: unknown[] = [root];
   let hasDefaults = false;
+  let hasUnevaluated = false;
   while (pending.length > 0 && seen.size < MAX_SCANNED) {
     const place = pending.pop();
     if (typeof place !== "object" || place === null || seen.has(place)) continue;
     seen.add(place);
     if (isJsonObject(place)) {
       hasDefaults ||= Object.hasOwn(place, "default");
-      const { $id, $anchor } = place;
-      if (typeof $id === "string") named.set($id, place);
-      if (typeof $anchor === "string") named.set(`#${$anchor}`, place);
+      hasUnevaluated ||= Object.hasOwn(place, "unevaluatedProperties") || Object.hasOwn(place, "unevaluatedItems");
+      const { $id, $anchor, $dynamicAnchor } = place;
+      if (typeof $id === "string") {
+        const id = $id.replace(/#$/, "");
+        for (const name of [id, addressOf(id, root["$id"])]) if (!named.has(name)) named.set(name, place);
+      }
+      for (const anchor of [$anchor, $dynamicAnchor]) {
+        if (typeof anchor === "string") named.set(`#${anchor}`, place);
+      }
     }
     for (const part of Object.values(place)) pending.push(part);
   }
-  return { hasDefaults, named, conjuncts: new WeakMap() };
+  return { hasDefaults, hasUnevaluated, named, conjuncts: new WeakMap() };
 }

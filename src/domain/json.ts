@@ -14,13 +14,24 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** True when both hold the same JSON; the order of an object's keys does not matter, that of an array's items does. */
 export function sameJson(a: Json, b: Json): boolean {
-  if (Object.is(a, b)) return true;
+  if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const left = new Map<string, Json>(Object.entries(a));
-  const right = Object.entries<Json>(b);
-  if (Array.isArray(a) !== Array.isArray(b) || left.size !== right.length) return false;
-  return right.every(([key, value]) => {
-    const other = left.get(key);
-    return other !== undefined && sameJson(other, value);
-  });
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as JsonObject, b as JsonObject];
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
+}
+
+/** One text for all that is the same JSON, and another for all else; not JSON text of the value itself. */
+export function jsonKey(value: Json): string {
+  return JSON.stringify(ordered(value));
+}
+
+/** Objects as lists of their fields: `__proto__` would get lost in a copy. */
+function ordered(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => ordered(item));
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { fields: fields.map(([name, field]) => [name, ordered(field)]) };
 }

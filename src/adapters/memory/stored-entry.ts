@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { MemoryError } from "../../domain/errors.js";
-import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import { isJsonObject, type Json, jsonKey, type JsonObject } from "../../domain/json.js";
 import type { MemoryEntry } from "../../domain/memory.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { textKey, textOfKey } from "../../domain/text-key.js";
@@ -77,16 +77,8 @@ export function fieldLists(fields: EncodedFields): [names: string[], values: str
 
 /** One text for all JSON that is the same, whatever the order of keys; a long one by its hash, which is no JSON. */
 function fieldValue(value: Json): string {
-  const text = JSON.stringify(sorted(value));
+  const text = jsonKey(value);
   return text.length <= LONGEST_VALUE ? text : `#${hashOf(text)}`;
-}
-
-/** Objects as lists of their fields: `__proto__` would get lost in a copy. */
-function sorted(value: Json): Json {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: Json) => sorted(item));
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { fields: fields.map(([name, field]) => [name, sorted(field)]) };
 }
 
 function hashOf(text: string): string {

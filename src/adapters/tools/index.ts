@@ -11,7 +11,7 @@ export {
   Type,
   TypeRegistry,
 } from "@sinclair/typebox";
-export { defineTool } from "./define-tool.js";
+export { defineTool, type DefineToolOptions } from "./define-tool.js";
 export type { DefinedTool } from "./made-tool.js";
 export type { ToolDefinition, ToolOutput } from "./tool-definition.js";
 export type { ToolDescription, ToolFunctions, Unchanging } from "./tool-functions.js";

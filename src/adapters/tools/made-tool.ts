@@ -4,7 +4,14 @@ import type { JsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
 import type { Awaitable } from "../../ports/awaitable.js";
-import type { ToolContext, ToolHooks, ToolProvider, ToolReturn, Validation } from "../../ports/tool-provider.js";
+import type {
+  ToolContext,
+  ToolHooks,
+  ToolProvider,
+  ToolReturn,
+  Validation,
+  ValidationIssue,
+} from "../../ports/tool-provider.js";
 import { checkedOutput, type OutputCheck } from "./checked-output.js";
 import type { ToolDescription } from "./tool-functions.js";
 
@@ -32,14 +39,14 @@ export type ToolSchemas = {
   readonly checkOutput?: OutputCheck | undefined;
 };
 
-/** Throws `CompositionError("invalid-config")` for a definition that can be no tool whatever its schemas are. */
-export function checkDefinition({ name, execute }: { readonly name: unknown; readonly execute: unknown }): void {
-  if (typeof name !== "string" || name === "") {
-    throw new CompositionError("invalid-config", "a tool has a name of at least one character");
-  }
-  if (typeof execute === "function") return;
-  throw new CompositionError("invalid-config", `tool ${safeLabel(name)} has no execute function`);
+/** What a schema says of arguments or of a result, by what is wrong with it. */
+export function verdictOf<V>(issues: readonly ValidationIssue[], value: V): Verdict<V> {
+  return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
 }
+
+type Verdict<V> =
+  | { readonly ok: true; readonly value: V }
+  | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
 /** The provider of one tool. Throws `CompositionError("invalid-schema")` for a definition that JSON cannot hold. */
 export function madeTool(described: ToolDescription, functions: UntypedFunctions, schemas: ToolSchemas): DefinedTool {

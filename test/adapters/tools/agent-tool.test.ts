@@ -379,7 +379,7 @@ describe("an attempt that is repeated", () => {
 });
 
 test("an agent tool without a definition is refused where it is made", () => {
-  expect(() => agentTool(undefined as never, undefined as never)).toThrow("agentTool needs an agent and a definition");
+  expect(() => agentTool(undefined as never, undefined as never)).toThrow("agentTool needs a definition");
 });
 
 it.each([{ session: "conversion" }, { events: "step" }])(

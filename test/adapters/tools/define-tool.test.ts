@@ -121,7 +121,7 @@ describe("defineTool", () => {
       "/list/0/a~1b boolean",
     ]);
     expect(issues(Type.Object({}, { additionalProperties: false }), { x: "hunter-2222" })).toEqual([
-      "/x Unexpected property",
+      "/x nothing: there is no such property",
     ]);
   });
 
@@ -191,7 +191,6 @@ describe("defineTool", () => {
     ["a tuple", Type.Unsafe({ type: "array", prefixItems: [{ type: "integer" }] }), { v: ["x"] }, false],
     ["what it must not be", Type.Unsafe({ type: "string", not: { const: "x" } }), { v: "x" }, false],
     ["a const that is an object", Type.Unsafe({ const: { a: 1 } }), { v: { a: 2 } }, false],
-    ["a pattern that is none", Type.Unsafe({ type: "string", pattern: "(" }), { v: "x" }, true],
     ["one inside a list", Type.Array(Type.Unsafe({ enum: ["x"] })), { v: ["y"] }, false],
   ])("reads an unsafe schema by its keywords: %s", (_title, part, args, ok) => {
     const schema = Type.Object({ v: part as ReturnType<typeof Type.Any> });
@@ -212,6 +211,70 @@ describe("defineTool", () => {
       issues: [{ path: "/price", expected: "a multiple of 0.01" }],
     });
     expect(price.validate("t", { price: -0.01 }).ok).toBe(false);
+  });
+
+  it("checks own properties alone, whatever every object inherits", () => {
+    const names = ["toString", "constructor", "__proto__", "hasOwnProperty"];
+    const optional = Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())])), {
+      additionalProperties: false,
+    });
+    expect(issues(optional, {})).toEqual([]);
+    for (const name of names) {
+      const given = (value: string) => JSON.parse(`{${JSON.stringify(name)}:${value}}`) as JsonObject;
+      expect(issues(optional, given('"x"'))).toEqual([]);
+      expect(issues(optional, given("1"))).toEqual([`/${name} string`]);
+      const required = Type.Object(Object.fromEntries([[name, Type.Any()]]));
+      expect(issues(required, {})).toEqual([`/${name} required: a value`]);
+    }
+  });
+
+  it.each([
+    ["a text", Type.String({ pattern: "^(a+)+$" })],
+    ["names", Type.Record(Type.String({ pattern: "^(a+)+$" }), Type.Any(), { additionalProperties: false })],
+    ["a template", Type.TemplateLiteral([Type.Union([Type.Literal("a"), Type.Literal("aa")]), Type.Number()])],
+    ["raw keywords", Type.Unsafe({ type: "string", pattern: "^(a|aa)+$" })],
+  ])("matches the pattern of %s in time that grows with the text", (_what, part) => {
+    const text = `${"a".repeat(20_000)}!`;
+    const value = part["type"] === "object" ? { [text]: 1 } : text;
+    expect(tool(Type.Object({ v: part })).validate("t", { v: value }).ok).toBe(false);
+  });
+
+  it("reads patterns as RegExp does where that is asked for", () => {
+    const parameters = Type.Object({ code: Type.String({ pattern: "^(?=.*\\d).{3,}$" }) });
+    const definition = { name: "t", description: "", parameters, execute: () => "ok" };
+    expect(() => defineTool(definition)).toThrow(
+      'at /properties/code/pattern has ^(?=.*\\d).{3,}$, which needs the option patterns: "native"',
+    );
+    const native = defineTool(definition, { patterns: "native" });
+    expect(native.validate("t", { code: "abc1" }).ok).toBe(true);
+    expect(native.validate("t", { code: "abcd" }).ok).toBe(false);
+    for (const options of [{ patterns: "nativ" }, { pattern: "native" }, null])
+      expect(() => defineTool(definition, options as never)).toThrow("CompositionError(invalid-config): defineTool");
+  });
+
+  it("follows references by place, by anchor, and by the address of the schema", () => {
+    const $id = "https://example.org/args";
+    const by = (part: object) =>
+      Type.Object({ v: Type.Unsafe(part) }, { $id, $defs: { n: Type.Integer({ $anchor: "n", $dynamicAnchor: "d" }) } });
+    for (const reference of ["#/$defs/n", "#n", `${$id}#/$defs/n`, `${$id}#n`, "args#/$defs/n"]) {
+      expect(issues(by({ $ref: reference }), { v: 1 })).toEqual([]);
+      expect(issues(by({ $ref: reference }), { v: "x" })).toEqual(["/v integer"]);
+    }
+    expect(issues(by({ $dynamicRef: "#d" }), { v: "x" })).toEqual(["/v integer"]);
+    const module = Type.Module({ A: Type.Object({ b: Type.Ref("B") }), B: Type.Integer() });
+    expect(issues(Type.Object({ a: module.Import("A") }), { a: { b: "x" } })).toEqual(["/a/b integer"]);
+  });
+
+  it("takes time that does not double with each level of a union", () => {
+    const node = Type.Recursive((self) =>
+      Type.Union(["a", "b", "c"].map((op) => Type.Object({ left: Type.Optional(self), op: Type.Literal(op) }))),
+    );
+    let deep: JsonObject = { op: "c" };
+    for (let level = 0; level < 60; level++) deep = { op: "c", left: deep };
+    expect(issues(Type.Object({ node }), { node: deep })).toEqual([]);
+    let wrong: JsonObject = { op: "d" };
+    for (let level = 0; level < 60; level++) wrong = { op: "c", left: wrong };
+    expect(issues(Type.Object({ node }), { node: wrong }).length).toBeGreaterThan(0);
   });
 
   it("refuses a schema that holds itself", () => {
@@ -237,16 +300,42 @@ describe("defineTool", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["a schema that is no object", Type.String(), 'have no type "object"'],
+    ["a schema that is no object", Type.String(), 'has no type "object"'],
     ["raw JSON Schema", { type: "object", properties: {} }, "not made with Type"],
     ["a copy of its own schema", JSON.parse(JSON.stringify(weather)), "not made with Type"],
     ["raw parts inside", Type.Object({ a: { type: "string" } as never }), "/properties/a"],
     ["nothing", undefined, "not made with Type"],
+    ["a regular expression", Type.Object({ a: Type.RegExp(/x/) }), "/properties/a is a Type.RegExp"],
+    [
+      "a kind that nobody registered",
+      Type.Object({ a: Object.assign(Type.Any(), { [Kind]: "TestUnknown" }) }),
+      "at /properties/a is of the kind TestUnknown",
+    ],
+    [
+      "a reference to nothing",
+      Type.Object({ a: Type.Ref("Nowhere") }),
+      "at /properties/a/$ref refers to Nowhere, which is not in the document",
+    ],
+    [
+      "a dynamic reference to nothing",
+      Type.Object({ a: Type.Unsafe({ $dynamicRef: "#nowhere" }) }),
+      "at /properties/a/$dynamicRef refers to #nowhere, which does not lead anywhere",
+    ],
+    [
+      "a union of itself alone",
+      Type.Object({ a: Type.Recursive((self) => Type.Union([self, Type.Null()])) }),
+      "without end",
+    ],
     ["dates", Type.Object({ d: Type.Array(Type.Date()) }), "/properties/d/items"],
     [
       "functions",
       Type.Object({ f: Type.Union([Type.Null(), Type.Function([], Type.Null())]) }),
       "/properties/f/anyOf/1",
+    ],
+    [
+      "a broken pattern in raw keywords",
+      Type.Object({ u: Type.Unsafe({ items: { pattern: "(" } }) }),
+      "/properties/u/items",
     ],
     ["a broken pattern", Type.Object({ p: Type.String({ pattern: "(" }) }), "/properties/p"],
     ["defaults that are no JSON", Type.Object({ n: Type.Number({ default: 5n as never }) }), "not JSON"],

@@ -144,6 +144,26 @@ describe("jsonSchemaTool", () => {
     expect(issues(tree, { named: 1 })).toEqual(["/named string"]);
   });
 
+  it("follows references by the address of the document, and dynamic ones", () => {
+    const $id = "https://example.org/args";
+    const by = (part: unknown) => ({
+      ...(object({ v: part }) as JsonObject),
+      $id,
+      $defs: { n: { type: "integer", $anchor: "n", $dynamicAnchor: "d" }, o: { $id: "other", type: "integer" } },
+    });
+    for (const reference of [
+      "#/$defs/n",
+      `${$id}#/$defs/n`,
+      `${$id}#n`,
+      "args#n",
+      "other",
+      "https://example.org/other",
+    ])
+      expect(issues(by({ $ref: reference }), { v: "x" })).toEqual(["/v integer"]);
+    expect(issues(by({ $dynamicRef: "#d" }), { v: "x" })).toEqual(["/v integer"]);
+    expect(() => tool(by({ $ref: `${$id}#/$defs/none` }))).toThrow("at /properties/v/$ref refers to");
+  });
+
   it("follows references to the whole document", () => {
     const tree = object({ name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } });
     expect(issues(tree, { children: [{ children: [{ name: 3 }] }] })).toEqual(["/children/0/children/0/name string"]);
@@ -174,6 +194,64 @@ describe("jsonSchemaTool", () => {
   it("refuses text that is too long to try its pattern on, rather than to hang", () => {
     const schema = object({ x: { type: "string", pattern: "(a|b|ab|aba|bab){1,200}c" } });
     expect(issues(schema, { x: "ab".repeat(500_000) })).toEqual([" text that its pattern can be tried on in time"]);
+  });
+
+  it.each<[string, unknown, (size: number) => JsonObject]>([
+    [
+      "items that must differ",
+      object({ l: { type: "array", uniqueItems: true } }),
+      (size) => ({ l: Array.from({ length: size }, (_, n) => ({ n })) }),
+    ],
+    [
+      "an enumeration of objects",
+      object({ l: { items: { enum: Array.from({ length: 300 }, (_, n) => ({ n })) } } }),
+      (size) => ({ l: Array.from({ length: size }, () => ({ n: 299 })) }),
+    ],
+    ["faults by the thousand", object({ l: { items: { type: "string" } } }), (size) => ({ l: Array(size).fill(1) })],
+    [
+      "unions that ask themselves",
+      object(
+        { tree: { $ref: "#/$defs/node" } },
+        {
+          $defs: {
+            node: {
+              oneOf: ["a", "b"].map((op) => ({ properties: { left: { $ref: "#/$defs/node" }, op: { const: op } } })),
+            },
+          },
+        },
+      ),
+      (size) => ({
+        tree: Array(Math.min(size, 60))
+          .fill(0)
+          .reduce<JsonObject>((left) => ({ left, op: "b" }), { op: "c" }),
+      }),
+    ],
+    [
+      "patterns of names",
+      object({}, { patternProperties: { "^(a|aa)+$": { type: "string" }, "(a?){50}b": { type: "string" } } }),
+      (size) => Object.fromEntries(Array.from({ length: size }, (_, n) => [`${"a".repeat(40)}${n}`, 1])),
+    ],
+  ])("is bounded in its work, whatever the arguments: %s", (_what, schema, args) => {
+    const checked = tool(schema);
+    expect(checked.validate("t", args(2)).ok).toBe(checked.validate("t", args(3)).ok);
+    const large = checked.validate("t", args(30_000));
+    expect(large.ok || large.issues.length > 0).toBe(true);
+  });
+
+  it("compares items and enumerated values as JSON, not as text", () => {
+    const unique = object({ l: { type: "array", uniqueItems: true } });
+    expect(
+      issues(unique, {
+        l: [
+          { a: 1, b: 2 },
+          { b: 2, a: 1 },
+        ],
+      }),
+    ).toEqual(["/l to NOT have duplicate items"]);
+    expect(issues(unique, { l: [1, "1", [1], { 0: 1 }, null, "null"] })).toEqual([]);
+    const listed = object({ v: { enum: [{ a: 1, b: [2] }, "x", null] } });
+    expect(issues(listed, { v: { b: [2], a: 1 } })).toEqual([]);
+    expect(issues(listed, { v: { b: [3], a: 1 } })).toEqual(['/v {"a":1,"b":[2]} or "x" or null']);
   });
 
   it("reads patterns as RegExp does where that is asked for", () => {
@@ -233,6 +311,11 @@ describe("a schema that cannot be checked as it is written", () => {
       "a reference to the dialect",
       object({ a: { $ref: "https://json-schema.org/draft/2020-12/schema" } }),
       "nothing is fetched",
+    ],
+    [
+      "two anchors of one name",
+      object({ a: { $dynamicAnchor: "x" }, b: { $dynamicAnchor: "x" } }),
+      "at /properties/b/$dynamicAnchor is x, as another place is called",
     ],
     ["a dynamic reference elsewhere", object({ a: { $dynamicRef: "http://x/#y" } }), "at /properties/a/$dynamicRef"],
     [
@@ -333,12 +416,16 @@ describe("a schema that cannot be checked as it is written", () => {
     expect(() => tool(object({ a: { const: data, default: data, examples: [data], enum: [data] } }))).not.toThrow();
   });
 
-  it.each([[{ pattern: "native" }], [{ formats: {}, patterns: "linear", ajv: 1 }]])(
-    "options %j are refused",
-    (options) => {
-      expect(() => tool(weather, options as never)).toThrow("CompositionError(invalid-config)");
-    },
-  );
+  it.each([
+    [{ pattern: "native" }],
+    [{ formats: {}, patterns: "linear", ajv: 1 }],
+    [{ patterns: "nativ" }],
+    [{ formats: [] }],
+    [{ formats: { day: "mon" } }],
+    [null],
+  ])("options %j are refused", (options) => {
+    expect(() => tool(weather, options as never)).toThrow("CompositionError(invalid-config)");
+  });
 });
 
 test("an agent runs such a tool with defaults, and tells the model what was wrong before", async () => {

@@ -1,9 +1,9 @@
 import { type Static, type TObject, type TSchema, type TString, Type } from "@sinclair/typebox";
 import { CompositionError } from "../../../domain/errors.js";
-import { isJsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { TurnInput } from "../../../ports/agent-api.js";
 import type { ToolContext } from "../../../ports/tool-provider.js";
+import { checkDefinition } from "../check-definition.js";
 import { defineTool } from "../define-tool.js";
 import type { DefinedTool } from "../made-tool.js";
 import type { ToolDescription } from "../tool-functions.js";
@@ -42,20 +42,21 @@ export function agentTool<P extends TObject = TaskParameters>(
   source: AgentSource,
   definition: AgentToolDefinition<P>,
 ): DefinedTool {
-  if (!isJsonObject(definition))
-    throw new CompositionError("invalid-config", "agentTool needs an agent and a definition");
-  const { parameters, input, result, session = "call", maxDepth = 4 } = definition;
+  checkDefinition("agentTool", definition, FIELDS, { executes: false });
+  const { parameters, input, result, session = "call", events: _e, turn: _t, maxDepth = 4, ...described } = definition;
   checkAgentTool(source, definition, maxDepth);
   const called = new CalledAgent(source, definition, maxDepth);
   const messageOf = input ?? ((args: Static<P>) => (args as Static<TaskParameters>).task);
   return defineTool({
-    ...definition,
+    ...described,
     parameters: parameters ?? TASK,
     output: result,
     ...(session === "conversation" ? { conflictKeys: () => [`agent ${definition.name}`] } : undefined),
     execute: (args, context) => called.run(messageOf(args as Static<P>, context), context),
   });
 }
+
+const FIELDS = ["parameters", "input", "result", "session", "events", "maxDepth", "turn"];
 
 type Checked = { readonly [K in "name" | "parameters" | "input" | "session" | "events"]?: unknown };
 

@@ -1,8 +1,12 @@
-import type { JsonObject } from "../../../domain/json.js";
+import { CompositionError } from "../../../domain/errors.js";
+import { isJsonObject, type JsonObject } from "../../../domain/json.js";
 import { checkFields } from "../../../domain/known-fields.js";
+import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import type { ToolReturn } from "../../../ports/tool-provider.js";
-import { checkDefinition, type DefinedTool, madeTool, type UntypedFunctions } from "../made-tool.js";
+import { checkDefinition } from "../check-definition.js";
+import { type DefinedTool, madeTool, type UntypedFunctions, verdictOf } from "../made-tool.js";
+import { checkPatternKind } from "../schema-check/schema-patterns.js";
 import type { ToolDescription, ToolFunctions } from "../tool-functions.js";
 import { type FormatCheck, SchemaValidator } from "./schema-validator.js";
 import type { JsonSchemaArguments, JsonSchemaValue } from "./json-schema-type.js";
@@ -43,8 +47,8 @@ export function jsonSchemaTool<
   const O extends JsonObject | undefined = undefined,
   const R extends JsonSchemaOutput<O> = JsonSchemaOutput<O>,
 >(definition: JsonSchemaToolDefinition<I, O, R>, options: JsonSchemaToolOptions = {}): DefinedTool {
-  checkDefinition(definition);
-  checkFields("jsonSchemaTool", options, ["formats", "patterns"]);
+  checkDefinition("jsonSchemaTool", definition, ["inputSchema", "outputSchema"]);
+  checkOptions(options);
   const { name, inputSchema, outputSchema } = definition;
   const input = new SchemaValidator(inputSchema, { ...options, tool: name, role: "inputSchema" });
   const output =
@@ -55,7 +59,19 @@ export function jsonSchemaTool<
   return madeTool(definition, definition as unknown as UntypedFunctions, {
     input: input.schema,
     output: output?.schema,
-    validate: (args) => input.validateObject(args),
-    checkOutput: output && ((value) => output.validate(value)),
+    validate: (args) => verdictOf(input.issues(args), args),
+    checkOutput: output && ((value) => verdictOf(output.issues(value), value)),
   });
+}
+
+function checkOptions(options: JsonSchemaToolOptions): void {
+  checkFields("jsonSchemaTool", options, ["formats", "patterns"]);
+  const { formats = {}, patterns = "linear" } = options;
+  checkPatternKind("jsonSchemaTool", patterns);
+  if (!isJsonObject(formats))
+    throw new CompositionError("invalid-config", "the formats of jsonSchemaTool are no object");
+  const wrong = Object.entries(formats).find(([, check]) => typeof check !== "function" && !(check instanceof RegExp));
+  if (wrong === undefined) return;
+  const text = `the format ${safeLabel(wrong[0])} of jsonSchemaTool is neither a function nor a regular expression`;
+  throw new CompositionError("invalid-config", text);
 }

@@ -1,6 +1,6 @@
 import { safeLine } from "../../../domain/safe-label.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
-import { escapeKey } from "./schema-document.js";
+import { escapeKey } from "../schema-check/schema-document.js";
 
 const MAX_ISSUES = 16;
 const MAX_TEXT = 300;

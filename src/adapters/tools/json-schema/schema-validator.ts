@@ -1,15 +1,15 @@
-import { Ajv2020, type AnySchema, type Options, type ValidateFunction } from "ajv/dist/2020.js";
-import { adopt, copyJson } from "../../../domain/adopt.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { adopt } from "../../../domain/adopt.js";
 import { thrownLabel } from "../../../domain/describe-thrown.js";
 import { CompositionError } from "../../../domain/errors.js";
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import { safeLabel, safeLine } from "../../../domain/safe-label.js";
-import type { Validation, ValidationIssue } from "../../../ports/tool-provider.js";
-import type { OutputVerdict } from "../checked-output.js";
+import type { ValidationIssue } from "../../../ports/tool-provider.js";
+import { SchemaFault } from "../schema-check/schema-document.js";
+import { type PatternEngine, patternEngine, type PatternKind } from "../schema-check/schema-patterns.js";
+import { type BoundedOptions, boundedValidator, Work } from "./bounded-ajv.js";
 import { checkDocument } from "./check-document.js";
 import { schemaIssues } from "./schema-issues.js";
-import { type PatternEngine, patternEngine } from "./schema-pattern.js";
-import { SchemaFault } from "./schema-document.js";
 
 /** Whether text has a format. */
 export type FormatCheck = RegExp | ((text: string) => boolean);
@@ -18,49 +18,64 @@ type ValidatorOptions = {
   readonly tool: string;
   readonly role: "inputSchema" | "outputSchema";
   readonly formats?: Readonly<Record<string, FormatCheck>> | undefined;
-  readonly patterns?: "linear" | "native" | undefined;
+  readonly patterns?: PatternKind | undefined;
 };
 
-/** Checks values against one JSON Schema document, which it compiled when it was made. */
+/** Schemas asked of a value and its parts, for a yes or no, and for all that is wrong. */
+const STEPS = 1_000_000;
+const STEPS_FOR_WORDS = 200_000;
+/** Steps of all patterns together; done in a second. */
+const PATTERN_STEPS = 10_000_000;
+
+/** Checks values against one JSON Schema document, in bounded time. */
 export class SchemaValidator {
   /** Frozen; `$schema` is left out, since it says nothing to a model. */
   readonly schema: JsonObject;
-  readonly #check: ValidateFunction;
+  readonly #options: Omit<BoundedOptions, "allErrors">;
+  /** Stops at the first fault. */
+  readonly #first: ValidateFunction;
+  /** Made when something does not fit for the first time. */
+  #all: ValidateFunction | undefined;
 
   /** Throws `CompositionError("invalid-schema")` naming tool, role and place. */
   constructor(schema: JsonObject, options: ValidatorOptions) {
     const where = `the ${options.role} of ${safeLabel(options.tool)}`;
+    const patterns = patternEngine(options.patterns ?? "linear");
+    this.#options = { work: new Work(), patterns, formats: options.formats };
     try {
-      const patterns = patternEngine(options.patterns ?? "linear");
       this.schema = documentOf(schema, options.role, patterns);
-      this.#check = compiled(this.schema, patterns, options.formats);
+      checkAgainstDialect(this.schema);
+      this.#first = boundedValidator(this.schema, { ...this.#options, allErrors: false });
     } catch (cause) {
       const what = cause instanceof SchemaFault ? cause.message : `cannot be used: ${thrownLabel(cause)}`;
       throw new CompositionError("invalid-schema", `${where} ${what}`, { cause });
     }
   }
 
-  validateObject(args: JsonObject): Validation {
-    const issues = this.#issues(args);
-    return issues === undefined ? { ok: true, value: args } : { ok: false, issues };
+  /** What is wrong with a value; nothing when it fits. */
+  issues(value: Json): readonly ValidationIssue[] {
+    const fits = this.#asked(this.#first, value, STEPS);
+    if (fits === true) return [];
+    if (fits === "too much") return [{ path: "", expected: this.#options.work.isOver ? SMALLER : IN_TIME }];
+    const errors = this.#first.errors ?? [];
+    this.#all ??= boundedValidator(this.schema, { ...this.#options, allErrors: true });
+    const told = this.#asked(this.#all, value, STEPS_FOR_WORDS) === false ? this.#all.errors : undefined;
+    return schemaIssues(told ?? errors);
   }
 
-  validate(value: Json): OutputVerdict {
-    const issues = this.#issues(value);
-    return issues === undefined ? { ok: true, value } : { ok: false, issues };
-  }
-
-  #issues(value: Json): readonly ValidationIssue[] | undefined {
+  #asked(validator: ValidateFunction, value: Json, steps: number): boolean | "too much" {
+    this.#options.work.begin(steps, PATTERN_STEPS);
     try {
-      if (this.#check(value)) return undefined;
-      return schemaIssues(this.#check.errors ?? []);
+      return validator(value);
     } catch (error) {
-      // A pattern that needs too long for its text.
-      if (error instanceof RangeError) return [{ path: "", expected: "text that its pattern can be tried on in time" }];
+      if (error instanceof RangeError) return "too much";
       throw error;
     }
   }
 }
+
+const SMALLER = "a value that can be checked: it is too large or too deep";
+const IN_TIME = "text that its pattern can be tried on in time";
 
 function documentOf(schema: JsonObject, role: ValidatorOptions["role"], patterns: PatternEngine): JsonObject {
   if (!isJsonObject(schema))
@@ -72,33 +87,11 @@ function documentOf(schema: JsonObject, role: ValidatorOptions["role"], patterns
   return adopt(rest, role);
 }
 
-const SETTINGS: Options = { strict: false, allErrors: true, logger: false };
-
-function compiled(
-  schema: JsonObject,
-  regExp: PatternEngine,
-  formats: ValidatorOptions["formats"] = {},
-): ValidateFunction {
-  checkAgainstDialect(schema);
-  const ajv = new Ajv2020({
-    ...SETTINGS,
-    // Checked just before, by one that serves all.
-    meta: false,
-    validateSchema: false,
-    ownProperties: true,
-    multipleOfPrecision: 9,
-    formats: { ...formats },
-    code: { regExp },
-  });
-  // The validator keeps what it is given and may mark it.
-  return ajv.compile(copyJson(schema, "schema") as AnySchema);
-}
-
 let dialect: Ajv2020 | undefined;
 
 /** Reading the dialect takes longer than all the rest, so it is done once, when the first tool is made. Nothing of any tool stays in it. */
 function checkAgainstDialect(schema: JsonObject): void {
-  dialect ??= new Ajv2020({ ...SETTINGS, allErrors: false });
+  dialect ??= new Ajv2020({ strict: false, logger: false });
   if (dialect.validateSchema(schema) === true) return;
   const [first] = dialect.errors ?? [];
   throw new SchemaFault(

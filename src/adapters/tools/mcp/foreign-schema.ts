@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
-import { placeOf } from "../../../domain/json-schema.js";
+import { referredTo } from "../../../domain/json-schema.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import { isLegalKeyword, partsOf } from "./schema-keywords.js";
 
@@ -38,7 +38,6 @@ function sizeFault(root: JsonObject): string | undefined {
 /** What a document declares, and what is wrong with it. Data that looks like a schema is none. */
 class Scan {
   fault: string | undefined;
-  readonly #names = new Set<string>();
   readonly #references: string[] = [];
   readonly #seen = new Set<JsonObject>();
 
@@ -46,9 +45,8 @@ class Scan {
     this.#walk(root, "");
     // A reference may lead to where no keyword does.
     for (const reference of this.#references) {
-      const place = reference.startsWith("#") ? placeOf(root, reference) : undefined;
+      const place = referredTo(root, reference);
       if (place !== undefined) this.#walk(place as Json, reference);
-      else if (this.#names.has(reference)) continue;
       else
         this.#refuse(reference.startsWith("#") ? "refers to a place it does not have" : "refers to another document");
     }
@@ -63,9 +61,7 @@ class Scan {
     if (!isJsonObject(schema)) return this.#refuse(`holds at ${safeLabel(path)} what is no schema`);
     if (this.#seen.has(schema) || this.fault !== undefined) return;
     this.#seen.add(schema);
-    const { $id, $anchor, $dynamicAnchor, $ref, $dynamicRef, pattern } = schema;
-    if (typeof $id === "string") this.#names.add($id);
-    for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === "string") this.#names.add(`#${anchor}`);
+    const { $ref, $dynamicRef, pattern } = schema;
     for (const reference of [$ref, $dynamicRef]) if (typeof reference === "string") this.#references.push(reference);
     if (typeof pattern === "string" && pattern.length > MAX_PATTERN) this.#refuse("has a pattern that is too long");
     for (const [keyword, value] of Object.entries(schema)) {

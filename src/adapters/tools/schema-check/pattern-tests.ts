@@ -1,14 +1,45 @@
-import { LinearPattern, type PatternBudget } from "../../../domain/linear-pattern.js";
+import type { PatternBudget } from "../../../domain/linear-pattern.js";
+import type { PatternEngine, SchemaPattern } from "./schema-patterns.js";
 
-/** Steps all patterns of one check may take together. */
-const STEPS = 5_000_000;
-const MAX_PATTERNS = 200;
+/** The patterns of one schema document, each made once. */
+export class PatternSet {
+  readonly #engine: PatternEngine;
+  readonly #most: number;
+  readonly #made = new Map<string, SchemaPattern | undefined>();
 
-/** Patterns of a foreign schema, in linear time and within one budget. One that cannot be matched so is not matched at all. */
+  constructor(engine: PatternEngine, most: number) {
+    this.#engine = engine;
+    this.#most = most;
+  }
+
+  /** Nothing for one the engine cannot match, and beyond the most there may be. */
+  of(source: string): SchemaPattern | undefined {
+    if (!this.#made.has(source)) this.#made.set(source, this.#make(source));
+    return this.#made.get(source);
+  }
+
+  #make(source: string): SchemaPattern | undefined {
+    if (this.#made.size >= this.#most) return undefined;
+    try {
+      return this.#engine(source);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Tries patterns within one budget. One that cannot be matched is not matched at all. */
 export class PatternTests {
-  readonly #compiled = new Map<string, LinearPattern | undefined>();
-  readonly #budget: PatternBudget = { left: STEPS };
+  readonly #patterns: PatternSet;
+  readonly #budget: PatternBudget;
+  /** What does not fit is asked twice, the second time for words. */
+  readonly #known = new Map<string, Map<string, boolean>>();
   exhausted = false;
+
+  constructor(patterns: PatternSet, steps: number) {
+    this.#patterns = patterns;
+    this.#budget = { left: steps };
+  }
 
   /** True also where nobody can tell. */
   test(source: string, text: string): boolean {
@@ -17,31 +48,20 @@ export class PatternTests {
 
   /** Nothing where nobody can tell. */
   matches(source: string, text: string): boolean | undefined {
-    const pattern = this.#patternOf(source);
-    if (pattern === undefined || this.exhausted) return undefined;
+    const pattern = this.#patterns.of(source);
+    if (pattern === undefined) return undefined;
+    const known = this.#known.get(source) ?? new Map<string, boolean>();
+    this.#known.set(source, known);
+    const before = known.get(text);
+    if (before !== undefined || this.exhausted) return before;
     try {
-      return pattern.test(text, this.#budget);
-    } catch {
+      const matches = pattern.test(text, this.#budget);
+      known.set(text, matches);
+      return matches;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
       this.exhausted = true;
       return undefined;
     }
   }
-
-  #patternOf(source: string): LinearPattern | undefined {
-    if (!this.#compiled.has(source))
-      this.#compiled.set(source, this.#compiled.size < MAX_PATTERNS ? compiled(source) : undefined);
-    return this.#compiled.get(source);
-  }
-}
-
-/** Schemas mean patterns with the flag `u`, and many are written for none. */
-function compiled(source: string): LinearPattern | undefined {
-  for (const flags of ["u", ""]) {
-    try {
-      return new LinearPattern(source, flags);
-    } catch {
-      // The next flags, or nothing.
-    }
-  }
-  return undefined;
 }

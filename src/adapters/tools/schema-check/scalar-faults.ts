@@ -70,3 +70,12 @@ function shorter(text: string, than: number): boolean {
   }
   return true;
 }
+
+/** What is wrong with the number of items or properties. */
+export function sizeFaults(schema: JsonObject, size: number, what: "Items" | "Properties"): string[] {
+  const [min, max] = [schema[`min${what}`], schema[`max${what}`]];
+  const faults: string[] = [];
+  if (typeof min === "number" && size < min) faults.push(`at least ${min} ${what.toLowerCase()}`);
+  if (typeof max === "number" && size > max) faults.push(`at most ${max} ${what.toLowerCase()}`);
+  return faults;
+}

@@ -1,247 +1,160 @@
-import { isJsonObject, type Json, type JsonObject, sameJson } from "../../../domain/json.js";
-import { listOf, SchemaReading } from "../../../domain/json-schema.js";
-import { safeLabel } from "../../../domain/safe-label.js";
+import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import { type ReadingLimits, SchemaReading } from "../../../domain/json-schema.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
-import { PatternTests } from "./pattern-tests.js";
-import { numberFaults, stringFaults, typeFault } from "./scalar-faults.js";
+import { combinationRules } from "./combination-rules.js";
+import { itemRules } from "./item-rules.js";
+import { PatternSet, PatternTests } from "./pattern-tests.js";
+import { propertyRules } from "./property-rules.js";
+import { patternEngine, type PatternEngine } from "./schema-patterns.js";
+import { valueRules } from "./value-rules.js";
+import { type Check, type Seen, Visit } from "./visit.js";
 
 const MAX_ISSUES = 16;
+/** Parts that do not fit whose faults are looked for. */
+const MAX_WORDED = 2_000;
+const TOO_MUCH: readonly ValidationIssue[] = Object.freeze([
+  { path: "", expected: "a value that can be checked: it is too large or too deep" },
+]);
+const NOTHING_SEEN: Seen = new Set();
 
-/** What of an object or array the schemas that hold have looked at: what `unevaluated…` leaves alone. */
-type Seen = Set<string | number>;
+/** How a schema is read beyond its keywords, and how much work one check may take. */
+export type SchemaCheckOptions = {
+  readonly limits: ReadingLimits;
+  /** Steps all patterns of one check may take together. */
+  readonly patternSteps: number;
+  readonly maxPatterns: number;
+  readonly patterns: PatternEngine;
+  readonly more: Check["more"];
+};
+
+const FOREIGN: SchemaCheckOptions = {
+  limits: { depth: 64, steps: 250_000 },
+  patternSteps: 5_000_000,
+  maxPatterns: 200,
+  patterns: patternEngine("linear"),
+  more: () => undefined,
+};
 
 /**
- * Everything that is wrong with a value, at most 16 issues; nothing when it fits. Interprets JSON Schema (2020-12, and what older drafts write
- * differently): no code is generated, references stay in the document, patterns run in linear time and are passed over where that cannot be
- * done, as formats are. A value or schema too large to be checked does not fit.
+ * Checks values against one schema document, which must not change. Interprets JSON Schema (2020-12, and what older drafts write differently): no code
+ * is generated, references stay in the document, and the work is bounded: what would take more does not fit.
  */
-export function schemaIssues(schema: JsonObject, value: Json): readonly ValidationIssue[] {
-  const check = new Check(schema);
-  const issues = check.issues(schema, value, "", 0, new Set());
-  if (check.exhausted) return [{ path: "", expected: "a value that can be checked: it is too large or too deep" }];
-  return issues.slice(0, MAX_ISSUES);
+export class SchemaCheck {
+  readonly #schema: JsonObject;
+  readonly #options: SchemaCheckOptions;
+  readonly #patterns: PatternSet;
+
+  constructor(schema: JsonObject, options: SchemaCheckOptions) {
+    this.#schema = schema;
+    this.#options = options;
+    this.#patterns = new PatternSet(options.patterns, options.maxPatterns);
+  }
+
+  /** Everything that is wrong with a value, at most 16 issues that quote no part of it; nothing when it fits. */
+  issues(value: Json): readonly ValidationIssue[] {
+    const run = new Run(this.#schema, this.#options, this.#patterns);
+    const fits = run.fits(this.#schema, value, 0);
+    if (run.exhausted) return TOO_MUCH;
+    if (fits) return [];
+    const issues = run.issues(this.#schema, value, { path: "", depth: 0 });
+    return issues.length > 0 ? issues : TOO_MUCH;
+  }
 }
 
-class Check {
-  readonly #reading: SchemaReading;
-  readonly #patterns = new PatternTests();
+const foreign = new WeakMap<JsonObject, SchemaCheck>();
+
+/** The same for a schema that somebody else wrote, and whose patterns and formats are passed over where they cannot be checked. */
+export function schemaIssues(schema: JsonObject, value: Json): readonly ValidationIssue[] {
+  let check = foreign.get(schema);
+  if (check === undefined) foreign.set(schema, (check = new SchemaCheck(schema, FOREIGN)));
+  return check.issues(value);
+}
+
+/** One check of one value. First asks whether it fits at all, and remembers that of each part; only what does not fit is looked at again for words. */
+class Run implements Check {
+  readonly reading: SchemaReading;
+  readonly patterns: PatternTests;
+  readonly more: Check["more"];
+  readonly #known = new Map<object, Map<JsonObject, Seen | false>>();
   #tooDeep = false;
+  #worded = 0;
 
-  constructor(root: JsonObject) {
-    this.#reading = new SchemaReading(root);
+  constructor(root: JsonObject, { limits, patternSteps, more }: SchemaCheckOptions, patterns: PatternSet) {
+    this.reading = new SchemaReading(root, limits);
+    this.patterns = new PatternTests(patterns, patternSteps);
+    this.more = more;
   }
 
+  /** True when the check was cut short, so that what it says of the value does not count. */
   get exhausted(): boolean {
-    return this.#tooDeep || this.#reading.exhausted || this.#patterns.exhausted;
+    return this.#tooDeep || this.reading.exhausted || this.patterns.exhausted;
   }
 
-  issues(schema: unknown, value: Json, path: string, depth: number, seen: Seen): ValidationIssue[] {
-    if (schema === false) return [{ path, expected: "nothing here" }];
-    if (!isJsonObject(schema) || this.exhausted) return [];
-    if (!this.#reading.enter(depth)) this.#tooDeep = true;
-    if (this.exhausted) return [];
-    const parts = this.#reading.conjuncts(schema);
-    const issues: ValidationIssue[] = [];
-    for (const part of parts) {
-      issues.push(...this.#own(part, value, path));
-      issues.push(...this.#combined(part, value, path, depth, seen));
-      if (Array.isArray(value)) issues.push(...this.#items(part, value as readonly Json[], path, depth, seen));
-      else if (isJsonObject(value)) issues.push(...this.#properties(part, value, path, depth, seen));
-      if (issues.length >= MAX_ISSUES) return issues;
-    }
-    for (const part of parts) issues.push(...this.#unevaluated(part, value, path, depth, seen));
-    return issues;
-  }
-
-  #fits(schema: unknown, value: Json, depth: number, seen: Seen = new Set()): boolean {
-    const own: Seen = new Set();
-    if (this.issues(schema, value, "", depth + 1, own).length > 0) return false;
-    for (const key of own) seen.add(key);
+  fits(schema: unknown, value: Json, depth: number, seen?: Seen): boolean {
+    if (schema === false) return false;
+    if (!isJsonObject(schema)) return true;
+    const looked = this.#verdict(schema, value, depth);
+    if (looked === false) return false;
+    if (seen !== undefined) for (const key of looked) seen.add(key);
     return true;
   }
 
-  #own(schema: JsonObject, value: Json, path: string): ValidationIssue[] {
-    const { type, enum: members, const: constant } = schema;
-    const wrong = typeFault(type, value);
-    if (wrong !== undefined) return [{ path, expected: wrong }];
-    const issues: ValidationIssue[] = [];
-    const say = (expected: string): void => void issues.push({ path, expected });
-    if (Array.isArray(members) && !members.some((member: Json) => sameJson(member, value))) say(oneOf(members));
-    if (constant !== undefined && !sameJson(constant, value)) say(oneOf([constant]));
-    if (typeof value === "number") numberFaults(schema, value).forEach(say);
-    if (typeof value === "string") {
-      stringFaults(schema, value).forEach(say);
-      const { pattern } = schema;
-      if (typeof pattern === "string" && !this.#patterns.test(pattern, value)) say(`text like ${safeLabel(pattern)}`);
-    }
-    return issues;
+  issues(schema: unknown, value: Json, place: { readonly path: string; readonly depth: number }): ValidationIssue[] {
+    if (schema === false) return [{ path: place.path, expected: "nothing here" }];
+    if (!isJsonObject(schema)) return [];
+    this.#worded += 1;
+    if (this.#worded > MAX_WORDED) return [{ path: place.path, expected: "another value" }];
+    const visit = new Visit(value, place, { most: MAX_ISSUES, seen: this.#fresh() });
+    this.#apply(schema, visit);
+    const unsaid = visit.found.length === 0 && !this.fits(schema, value, place.depth);
+    return unsaid ? [{ path: place.path, expected: "another value" }] : visit.found;
   }
 
-  #combined(schema: JsonObject, value: Json, path: string, depth: number, seen: Seen): ValidationIssue[] {
-    const issues: ValidationIssue[] = [];
-    // Its members that are objects are conjuncts of their own.
-    if (listOf(schema["allOf"]).includes(false)) issues.push({ path, expected: "nothing here" });
-    if (Array.isArray(schema["anyOf"])) {
-      const branches = schema["anyOf"].map((branch: Json) => this.#branch(branch, value, path, depth, seen));
-      if (!branches.some((found) => found.length === 0)) issues.push(...nearest(branches, path));
-    }
-    if (Array.isArray(schema["oneOf"])) {
-      const branches = schema["oneOf"].map((branch: Json) => this.#branch(branch, value, path, depth, seen));
-      const fitting = branches.filter((found) => found.length === 0).length;
-      if (fitting === 0) issues.push(...nearest(branches, path));
-      if (fitting > 1) issues.push({ path, expected: "a value that fits one of the schemas only" });
-    }
-    if (schema["not"] !== undefined && this.#fits(schema["not"], value, depth))
-      issues.push({ path, expected: "a value that the schema does not rule out" });
-    if (schema["if"] !== undefined) {
-      const next = this.#fits(schema["if"], value, depth, seen) ? schema["then"] : schema["else"];
-      if (next !== undefined) issues.push(...this.issues(next, value, path, depth + 1, seen));
-    }
-    return issues;
+  /** What of the value was looked at, or false. Asked once for each schema and object, however many ways lead there. */
+  #verdict(schema: JsonObject, value: Json, depth: number): Seen | false {
+    const known = typeof value === "object" && value !== null ? this.#knownOf(value) : undefined;
+    const before = known?.get(schema);
+    if (before !== undefined) return before;
+    const visit = new Visit(value, { path: "", depth }, { most: 1, seen: this.#fresh() });
+    this.#apply(schema, visit);
+    const verdict = visit.found.length === 0 && (visit.seen ?? NOTHING_SEEN);
+    if (!this.exhausted) known?.set(schema, verdict);
+    return verdict;
   }
 
-  #branch(schema: Json, value: Json, path: string, depth: number, seen: Seen): readonly ValidationIssue[] {
-    const own: Seen = new Set();
-    const issues = this.issues(schema, value, path, depth + 1, own);
-    if (issues.length === 0) for (const key of own) seen.add(key);
-    return issues;
+  #knownOf(value: object): Map<JsonObject, Seen | false> {
+    const known = this.#known.get(value) ?? new Map<JsonObject, Seen | false>();
+    this.#known.set(value, known);
+    return known;
   }
 
-  #items(schema: JsonObject, value: readonly Json[], path: string, depth: number, seen: Seen): ValidationIssue[] {
-    const issues = sizeFaults(schema, value.length, "Items").map((expected) => ({ path, expected }));
-    const { items, prefixItems, additionalItems, contains } = schema;
-    // `items` as a list is how drafts before 2020-12 wrote tuples.
-    const tuple = Array.isArray(items) ? items : listOf(prefixItems);
-    const rest = Array.isArray(items) ? additionalItems : items;
-    for (const [index, item] of value.entries()) {
-      const part: unknown = index < tuple.length ? tuple[index] : rest;
-      if (part === undefined) continue;
-      seen.add(index);
-      issues.push(...this.issues(part, item, `${path}/${index}`, depth + 1, new Set()));
-      if (issues.length >= MAX_ISSUES) return issues;
-    }
-    if (schema["uniqueItems"] === true && !isUnique(value)) issues.push({ path, expected: "items that differ" });
-    if (contains === undefined) return issues;
-    const found = [...value.keys()].filter((index) => this.#fits(contains, value[index] as Json, depth));
-    for (const index of found) seen.add(index);
-    const { minContains = 1, maxContains } = schema;
-    const wrong = found.length < Number(minContains) || (typeof maxContains === "number" && found.length > maxContains);
-    if (wrong) issues.push({ path, expected: "another number of items of the wanted kind" });
-    return issues;
+  #fresh(): Seen | undefined {
+    return this.reading.hasUnevaluated ? new Set() : undefined;
   }
 
-  #properties(schema: JsonObject, value: JsonObject, path: string, depth: number, seen: Seen): ValidationIssue[] {
-    const keys = Object.keys(value);
-    const issues = sizeFaults(schema, keys.length, "Properties").map((expected) => ({ path, expected }));
-    for (const key of listOf(schema["required"])) {
-      if (typeof key !== "string" || Object.hasOwn(value, key)) continue;
-      issues.push({ path: pointer(path, key), expected: `required: ${typeName(schema, key)}` });
+  #apply(schema: JsonObject, visit: Visit): void {
+    if (this.exhausted) return;
+    if (!this.reading.enter(visit.depth)) return void (this.#tooDeep = true);
+    const parts = this.reading.conjuncts(schema);
+    for (const part of parts) {
+      valueRules(part, visit, this);
+      combinationRules(part, visit, this);
+      if (Array.isArray(visit.value)) itemRules(part, visit, this);
+      else if (isJsonObject(visit.value)) propertyRules(part, visit, this);
+      if (visit.isFull) return;
     }
-    for (const key of keys) {
-      for (const part of this.#schemasOf(schema, key)) {
-        seen.add(key);
-        issues.push(...this.issues(part, value[key] as Json, pointer(path, key), depth + 1, new Set()));
-      }
-      if (schema["propertyNames"] !== undefined && !this.#fits(schema["propertyNames"], key, depth))
-        issues.push({ path: pointer(path, key), expected: "another name" });
-      issues.push(...this.#dependent(schema, key, value, path, depth, seen));
-      if (issues.length >= MAX_ISSUES) return issues;
-    }
-    return issues;
+    if (visit.seen !== undefined) for (const part of parts) this.#unevaluated(part, visit, visit.seen);
   }
 
-  /** The schemas a property must fit: the declared one and those of patterns, else the one for all others. */
-  #schemasOf(schema: JsonObject, key: string): readonly unknown[] {
-    const { properties, patternProperties, additionalProperties } = schema;
-    const found: unknown[] = [];
-    if (isJsonObject(properties) && Object.hasOwn(properties, key)) found.push(properties[key]);
-    let unsure = false;
-    for (const [pattern, part] of isJsonObject(patternProperties) ? Object.entries(patternProperties) : []) {
-      const matches = this.#patterns.matches(pattern, key);
-      if (matches === true) found.push(part);
-      unsure ||= matches === undefined;
-    }
-    if (found.length > 0 || unsure || additionalProperties === undefined) return found;
-    return [additionalProperties];
-  }
-
-  #dependent(
-    schema: JsonObject,
-    key: string,
-    value: JsonObject,
-    path: string,
-    depth: number,
-    seen: Seen,
-  ): ValidationIssue[] {
-    const issues: ValidationIssue[] = [];
-    for (const keyword of ["dependentRequired", "dependentSchemas", "dependencies"]) {
-      const all = schema[keyword];
-      const wanted = isJsonObject(all) && Object.hasOwn(all, key) ? all[key] : undefined;
-      if (wanted === undefined) continue;
-      if (!Array.isArray(wanted)) issues.push(...this.issues(wanted, value, path, depth + 1, seen));
-      for (const other of listOf(wanted)) {
-        if (typeof other !== "string" || Object.hasOwn(value, other)) continue;
-        issues.push({ path: pointer(path, other), expected: `required with ${safeLabel(key)}` });
-      }
-    }
-    return issues;
-  }
-
-  #unevaluated(schema: JsonObject, value: Json, path: string, depth: number, seen: Seen): ValidationIssue[] {
-    const { unevaluatedProperties, unevaluatedItems } = schema;
+  #unevaluated({ unevaluatedProperties, unevaluatedItems }: JsonObject, visit: Visit, seen: Seen): void {
+    const { value } = visit;
     const rest = Array.isArray(value) ? unevaluatedItems : unevaluatedProperties;
-    if (rest === undefined || typeof value !== "object" || value === null) return [];
-    const issues: ValidationIssue[] = [];
+    if (rest === undefined || typeof value !== "object" || value === null) return;
     for (const [key, part] of Object.entries<Json>(value as JsonObject)) {
       const place = Array.isArray(value) ? Number(key) : key;
       if (seen.has(place)) continue;
       seen.add(place);
-      issues.push(...this.issues(rest, part, pointer(path, key), depth + 1, new Set()));
+      visit.inside(this, rest, place, part);
     }
-    return issues;
   }
-}
-
-function sizeFaults(schema: JsonObject, size: number, what: "Items" | "Properties"): string[] {
-  const [min, max] = [schema[`min${what}`], schema[`max${what}`]];
-  const faults: string[] = [];
-  if (typeof min === "number" && size < min) faults.push(`at least ${min} ${what.toLowerCase()}`);
-  if (typeof max === "number" && size > max) faults.push(`at most ${max} ${what.toLowerCase()}`);
-  return faults;
-}
-
-/** What is wrong inside the branch that comes nearest; one issue for all where none is of the value's type. */
-function nearest(branches: readonly (readonly ValidationIssue[])[], path: string): readonly ValidationIssue[] {
-  const inside = branches.filter((issues) => issues.every((issue) => issue.path !== path));
-  const [first] = inside.sort((a, b) => a.length - b.length);
-  if (first !== undefined) return first;
-  const words = [...new Set(branches.flatMap((issues) => issues.slice(0, 1).map(({ expected }) => expected)))];
-  return [{ path, expected: words.length === 0 ? "another value" : words.slice(0, 8).join(" or ") }];
-}
-
-function oneOf(members: readonly Json[]): string {
-  const words = members.slice(0, 12).map((member) => safeLabel(JSON.stringify(member)));
-  return members.length > words.length ? `${words.join(" or ")} or others` : words.join(" or ");
-}
-
-function typeName(schema: JsonObject, key: string): string {
-  const { properties } = schema;
-  const part = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
-  const type = isJsonObject(part) ? part["type"] : undefined;
-  return typeof type === "string" ? safeLabel(type) : "a value";
-}
-
-function pointer(path: string, key: string): string {
-  return `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}
-
-const MAX_COMPARED = 2_000;
-
-/** Lists too long to be compared pairwise are compared by their texts. */
-function isUnique(items: readonly Json[]): boolean {
-  if (items.length > MAX_COMPARED) return new Set(items.map((item) => JSON.stringify(item))).size === items.length;
-  const byText = new Set(items.map((item) => JSON.stringify(item)));
-  if (byText.size < items.length) return false;
-  const objects = items.filter((item) => typeof item === "object" && item !== null);
-  return !objects.some((item, i) => objects.slice(i + 1).some((other) => sameJson(item, other)));
 }

@@ -3,7 +3,8 @@ import type { JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import type { ToolContext, ToolReturn, Validation } from "../../../ports/tool-provider.js";
-import { checkDefinition, type DefinedTool, madeTool, type UntypedFunctions } from "../made-tool.js";
+import { checkDefinition } from "../check-definition.js";
+import { type DefinedTool, madeTool, type UntypedFunctions } from "../made-tool.js";
 import type { ToolDescription, ToolFunctions, Unchanging } from "../tool-functions.js";
 import { schemaOf } from "./schema-of.js";
 import { standardIssues } from "./standard-issues.js";
@@ -42,8 +43,10 @@ export function standardSchemaTool<
   O extends StandardSchema | undefined = undefined,
   const R extends StandardToolOutput<O> = StandardToolOutput<O>,
 >(definition: StandardSchemaToolDefinition<I, O, R>): DefinedTool {
-  checkDefinition(definition);
+  checkDefinition("standardSchemaTool", definition, ["input", "output", "toJsonSchema"]);
   const { name, toJsonSchema, input, output } = definition;
+  if (toJsonSchema !== undefined && typeof toJsonSchema !== "function")
+    throw new CompositionError("invalid-config", `standardSchemaTool ${safeLabel(name)}: toJsonSchema is no function`);
   const checks = new StandardCheck(input, name);
   const outputCheck = output === undefined ? undefined : new StandardCheck(output, name);
   const functions = definition as unknown as UntypedFunctions;

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../domain/json.js";
+import { referredTo } from "../../../domain/json-schema.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 
 /** A schema inside a document: what it says, and the JSON pointer to it. */
@@ -21,9 +22,13 @@ const MAX_DEPTH = 64;
 const MAX_SCHEMAS = 10_000;
 
 /** Keywords that hold one schema, a list of them, and schemas by name. */
-const ONE = ["items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames"];
+const ONE = [
+  ...["items", "contains", "additionalItems", "unevaluatedItems"],
+  ...["additionalProperties", "unevaluatedProperties", "propertyNames"],
+];
 const ONE_IN_PLACE = ["not", "if", "then", "else"];
-const LISTED = ["prefixItems"];
+/** `items` as a list is how drafts before 2020-12 wrote tuples. */
+const LISTED = ["prefixItems", "items"];
 const LISTED_IN_PLACE = ["allOf", "anyOf", "oneOf"];
 const NAMED = ["properties", "patternProperties", "$defs", "definitions"];
 const NAMED_IN_PLACE = ["dependentSchemas"];
@@ -33,16 +38,31 @@ const IN_PLACE: ReadonlySet<string> = new Set([...ONE_IN_PLACE, ...LISTED_IN_PLA
 /** Where one schema leads: `inPlace` when the part judges the same value as the whole. */
 type Part = PlacedSchema & { readonly inPlace: boolean };
 
-/** Each schema of the document, the root first, with those it is made of. Throws a `SchemaFault` for a document that is too deep or too large. */
+/** Keywords that hold a reference. */
+export const REFERENCES = ["$ref", "$dynamicRef"] as const;
+
+/**
+ * Each schema of the document, the root first, with those it is made of, and those that only a reference leads to. Throws a `SchemaFault` for a
+ * document that is too deep or too large.
+ */
 export function schemasOf(root: JsonObject): readonly PlacedSchema[] {
   const found: PlacedSchema[] = [];
+  const known = new Set<JsonObject>();
   const visit = (placed: PlacedSchema, depth: number): void => {
     if (depth > MAX_DEPTH) throw new SchemaFault(placed.place, "is nested too deep");
     if (found.length >= MAX_SCHEMAS) throw new SchemaFault(placed.place, "is one schema too many");
     found.push(placed);
+    known.add(placed.schema);
     for (const part of partsOf(placed)) visit(part, depth + 1);
   };
   visit({ schema: root, place: "" }, 0);
+  for (const { schema } of found) {
+    for (const keyword of REFERENCES) {
+      const reference = own(schema, keyword);
+      const target = typeof reference === "string" ? referredTo(root, reference) : undefined;
+      if (isJsonObject(target) && !known.has(target)) visit({ schema: target, place: String(reference).slice(1) }, 0);
+    }
+  }
   return found;
 }
 
