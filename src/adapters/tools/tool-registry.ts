@@ -1,6 +1,7 @@
 import { createEmitter } from "../../domain/emitter.js";
 import { CompositionError, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
+import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { ToolCall, ToolDef } from "../../domain/tool.js";
 import type { ToolContext, ToolHooks, ToolProvider, ToolReturn, Validation } from "../../ports/tool-provider.js";
@@ -19,12 +20,16 @@ export class ToolRegistry implements ToolProvider {
 
   /** `name` is what errors call the registry; it stands for the source of tools that name none. */
   constructor(tools: readonly DefinedTool[] = [], name = "ToolRegistry") {
+    const isList: boolean = Array.isArray(tools);
+    if (!isList || typeof name !== "string")
+      throw new CompositionError("invalid-config", "ToolRegistry takes a list of tools and a name");
     this.name = name;
     for (const tool of tools) this.register(tool);
   }
 
   /** Adds a tool; a taken name throws `CompositionError("tool-collision")` and changes nothing, unless `replace` is set. */
   register(tool: DefinedTool, options: { readonly replace?: boolean } = {}): void {
+    checkFields("ToolRegistry.register", options, ["replace"]);
     const name: unknown = (tool as Partial<DefinedTool> | undefined)?.def?.name;
     if (typeof name !== "string") {
       throw new CompositionError(

@@ -25,8 +25,7 @@ const OPTION_NAMES = ["name", "sameName", "onLeftOut"] as const satisfies readon
  */
 export function composite(providers: readonly ToolProvider[], options: CompositeOptions = {}): ToolProvider {
   checkProviders("composite", providers);
-  checkFields("composite", options, OPTION_NAMES);
-  const { name = "composite", sameName = "fail", onLeftOut } = options;
+  const { name, sameName, onLeftOut } = checked(options);
   const parts = [...new Set(providers)];
   const trusted = parts.some((part) => part.trustAnnotations === true);
   const shown = new Shown({ distrust: trusted });
@@ -41,6 +40,19 @@ export function composite(providers: readonly ToolProvider[], options: Composite
       return eachNameOnce(routes, sameName);
     },
   });
+}
+
+function checked(options: CompositeOptions) {
+  checkFields("composite", options, OPTION_NAMES);
+  const { name = "composite", sameName = "fail", onLeftOut } = options;
+  const faults = [
+    [typeof name !== "string", "a name that is no text"],
+    [sameName !== "fail" && sameName !== "first-wins", 'sameName that is neither "fail" nor "first-wins"'],
+    [onLeftOut !== undefined && typeof onLeftOut !== "function", "onLeftOut that is no function"],
+  ] as const;
+  const fault = faults.find(([wrong]) => wrong);
+  if (fault !== undefined) throw new CompositionError("invalid-config", `composite has ${fault[1]}`);
+  return { name, sameName, onLeftOut };
 }
 
 async function listed(

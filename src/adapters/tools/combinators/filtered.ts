@@ -44,6 +44,6 @@ function predicateOf(filter: ToolFilter): (tool: ToolDef, hints: ToolHints) => b
 
 function namesOf(names: unknown): ReadonlySet<unknown> | undefined {
   if (names === undefined) return undefined;
-  if (Array.isArray(names)) return new Set<unknown>(names);
-  throw new CompositionError("invalid-config", "the names of filtered are a list");
+  if (Array.isArray(names) && names.every((name) => typeof name === "string")) return new Set<unknown>(names);
+  throw new CompositionError("invalid-config", "the names of filtered are a list of texts");
 }

@@ -42,16 +42,32 @@ export function refreshing(provider: ToolProvider, options: RefreshOptions = {})
     timeoutMs = 10_000,
     whenFailing = provider.optional === true ? "lose" : "keep",
   } = options;
-  if (!isTimeLimit(timeoutMs)) throw new CompositionError("invalid-config", "timeoutMs is no number above 0");
+  const settings = { ...options, relist, timeoutMs, whenFailing };
+  checkSettings(settings);
   if (relist === "on-change" && provider.onToolsChanged === undefined) {
     throw new CompositionError("invalid-config", "a source that never tells of changes cannot be listed on change");
   }
-  const source = new RefreshedList(provider, { ...options, relist, timeoutMs, whenFailing });
+  const source = new RefreshedList(provider, settings);
   return forwarded(provider, { listTools: (context) => source.list(context) });
 }
 
 type Settings = RefreshOptions &
   Required<Pick<RefreshOptions, "relist" | "whenFailing">> & { readonly timeoutMs: number };
+
+function checkSettings({ relist, whenFailing, timeoutMs, onFailure, runtime }: Settings): void {
+  const faults = [
+    [relist !== "each-turn" && relist !== "on-change", 'relist that is neither "each-turn" nor "on-change"'],
+    [
+      whenFailing !== "keep" && whenFailing !== "lose" && whenFailing !== "fail",
+      'whenFailing that is none of "keep", "lose" and "fail"',
+    ],
+    [!isTimeLimit(timeoutMs), "timeoutMs that is no number above 0"],
+    [onFailure !== undefined && typeof onFailure !== "function", "onFailure that is no function"],
+    [runtime !== undefined && typeof runtime?.after !== "function", "a runtime without after"],
+  ] as const;
+  const fault = faults.find(([wrong]) => wrong);
+  if (fault !== undefined) throw new CompositionError("invalid-config", `refreshing has ${fault[1]}`);
+}
 
 class RefreshedList {
   readonly #provider: ToolProvider;
