@@ -24,6 +24,9 @@ export const mcp = new McpToolProvider({
     },
     // #endregion address
   },
+  // #region resources
+  resources: true,
+  // #endregion resources
   // #region elicitation
   onElicitation: async ({ server, message, mode }) => {
     if (mode === "url") return { action: "decline" };

@@ -118,7 +118,10 @@ const answers = {
     if (silent) return;
     const result = {
       protocolVersion: how.version ?? protocolVersion,
-      capabilities: { tools: { listChanged: true } },
+      capabilities: {
+        ...(how.toolless === true ? {} : { tools: { listChanged: true } }),
+        ...(how.resources === undefined ? {} : { resources: { listChanged: true } }),
+      },
       serverInfo: { name: "hostile", version: "1" },
     };
     setTimeout(() => send({ id, result }), how.startDelayMs ?? 0);
@@ -134,6 +137,26 @@ const answers = {
     }
     if (how.listError) send({ id, error: { code: how.listError, message: "cannot list" } });
     else send({ id, result: page(cursor) });
+  },
+  "resources/list": (id, { cursor } = {}) => {
+    const at = Number(cursor ?? 0);
+    if (how.resources === "endless")
+      return send({ id, result: { resources: [{ uri: `a://${at}`, name: "a" }], nextCursor: String(at + 1) } });
+    if (how.resources === "hangs") return;
+    if (!Array.isArray(how.resources)) return send({ id, result: { resources: how.resources } });
+    const next = at + 1 < how.resources.length ? { nextCursor: String(at + 1) } : {};
+    send({ id, result: { resources: how.resources.slice(at, at + 1), ...next } });
+  },
+  "resources/templates/list": (id) => {
+    if (how.templates === undefined) send({ id, error: { code: -32601, message: "Method not found" } });
+    else send({ id, result: { resourceTemplates: how.templates } });
+  },
+  "resources/read": (id, { uri }) => {
+    if (uri === "die:") process.exit(1);
+    if (uri === "changed:") send({ method: "notifications/resources/list_changed" });
+    const result = how.contents?.[uri];
+    if (result === undefined) send({ id, error: { code: -32002, message: "Resource not found" } });
+    else send({ id, result });
   },
   "tools/call": (id, { name, arguments: args, _meta }) => {
     noise();

@@ -25,6 +25,12 @@ export type Hostility = {
   readonly lastWords?: string;
   readonly stubborn?: boolean;
   readonly grandchild?: boolean;
+  readonly toolless?: boolean;
+  /** One a page; `die:` ends the server when it is read, `changed:` tells that the list changed. */
+  readonly resources?: unknown;
+  readonly templates?: unknown;
+  /** What reading an address answers. */
+  readonly contents?: Readonly<Record<string, unknown>>;
 };
 
 const program = resolve("test/support/hostile-mcp-server.mjs");

@@ -4,15 +4,18 @@ import { ToolError } from "../../domain/errors.js";
 import type { Json, JsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type { ToolCall, ToolDef, ToolResult } from "../../domain/tool.js";
+import { unreachable } from "../../domain/unreachable.js";
 import type { Lifecycle } from "../../ports/lifecycle.js";
 import type { ListContext, ToolContext, ToolProvider, Validation } from "../../ports/tool-provider.js";
+import { decodeRead, decodeResult } from "./mcp/decode-result.js";
 import { Drift } from "./mcp/drift.js";
 import type { ListedTool } from "./mcp/listed-tool.js";
-import { McpConnection } from "./mcp/mcp-connection.js";
+import { type ConnectionCall, McpConnection } from "./mcp/mcp-connection.js";
 import type { McpEvent } from "./mcp/mcp-events.js";
 import type { McpToolProviderOptions } from "./mcp/mcp-options.js";
 import { offeredNames, serverPrefixes } from "./mcp/offered-names.js";
 import { orAborted } from "./mcp/or-aborted.js";
+import { decodeListing, type ListedResources } from "./mcp/resource-tools.js";
 import { schemaIssues } from "./schema-check/schema-check.js";
 import { settingsOf } from "./mcp/settings-of.js";
 import type { ToolPages } from "./mcp/tool-pages.js";
@@ -88,8 +91,7 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
   async execute(call: ToolCall, context: ToolContext): Promise<ToolResult> {
     const { tool, connection } = this.#offer(call.name);
     const result = await connection.call({
-      name: tool.name,
-      args: call.arguments,
+      ...requestOf(tool, call.arguments),
       signal: context.signal,
       onProgress: (progress) => context.progress(progressOf(progress)),
     });
@@ -176,7 +178,8 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
       for (const tool of tools) {
         const name = names.get(tool.name) ?? tool.name;
         const known = this.#offers.get(name);
-        if (!this.#accepted(connection.server, name, tool)) continue;
+        // Tools of our own drift from nothing.
+        if (tool.method === "tools/call" && !this.#accepted(connection.server, name, tool)) continue;
         offers.set(name, known?.tool.fingerprint === tool.fingerprint ? known : offerOf(name, tool, connection));
       }
     }
@@ -202,6 +205,23 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
     } catch {
       // A listener cannot break a connection.
     }
+  }
+}
+
+/** How a call is asked for, and what its answer becomes. */
+function requestOf({ name, method }: ListedTool, args: JsonObject): Pick<ConnectionCall, "ask" | "decode"> {
+  switch (method) {
+    case "tools/call":
+      return { ask: (session, call) => session.request(method, { name, arguments: args }, call), decode: decodeResult };
+    case "resources/read":
+      return { ask: (session, call) => session.request(method, { uri: args["uri"] ?? "" }, call), decode: decodeRead };
+    case "resources/list":
+      return {
+        ask: (session, call) => session.listResources(call),
+        decode: (answer) => decodeListing(answer as ListedResources, args["contains"]),
+      };
+    default:
+      return unreachable(method);
   }
 }
 

@@ -21,12 +21,23 @@ export function decodeResult(raw: unknown): ToolResult {
   if (content === undefined && structuredContent === undefined)
     throw new NoResult("the answer has neither content nor structured content");
   const parts = ((content ?? []) as readonly Json[]).map(decodeBlock);
-  const result: ToolResult = {
+  return adopted({
     content: parts,
     isError: isError === true,
     ...(structuredContent === undefined ? undefined : { structured: structuredContent }),
     ...(meta === undefined ? undefined : { details: { _meta: meta } }),
-  };
+  });
+}
+
+/** The answer to `resources/read`, as a tool would give it. Throws `NoResult` for an answer of another shape. */
+export function decodeRead(raw: unknown): ToolResult {
+  const contents = isJsonObject(raw) ? raw["contents"] : undefined;
+  if (!Array.isArray(contents)) throw new NoResult("the answer holds no contents");
+  const parts = (contents as readonly Json[]).map(resource);
+  return adopted({ content: parts.length === 0 ? [note("a resource without contents")] : parts, isError: false });
+}
+
+function adopted(result: ToolResult): ToolResult {
   try {
     return adopt(result, "result");
   } catch (cause) {

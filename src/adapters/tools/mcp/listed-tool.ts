@@ -10,6 +10,8 @@ import { schemaFault } from "./foreign-schema.js";
 /** A tool as a server lists it, without the name it is offered under. */
 export type ListedTool = {
   readonly name: string;
+  /** How a call of it is asked for: tools of our own stand for what a server offers beside tools. */
+  readonly method: "tools/call" | "resources/list" | "resources/read";
   readonly label: string | undefined;
   readonly description: string;
   readonly inputSchema: JsonObject;
@@ -84,6 +86,7 @@ function toolOf(raw: JsonObject, name: string): ListedTool {
   };
   return {
     name,
+    method: "tools/call",
     label: label === undefined ? undefined : safeLine(label, MAX_LABEL),
     description: truncateUtf8(text(description) ?? label ?? name, MAX_DESCRIPTION_BYTES),
     inputSchema: inputSchema as JsonObject,

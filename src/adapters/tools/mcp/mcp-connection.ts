@@ -1,16 +1,15 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import { ToolError } from "../../../domain/errors.js";
-import type { JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import { BackOff } from "./back-off.js";
 import { CallClock } from "./call-clock.js";
-import { decodeResult } from "./decode-result.js";
 import type { McpEvent } from "./mcp-events.js";
 import { callError, isSessionGone, reasonOf } from "./mcp-failure.js";
 import type { McpServer, McpSettings } from "./mcp-options.js";
 import { McpSession, type SessionCall } from "./mcp-session.js";
 import { lastWords, secretsOf, transportOf } from "./mcp-transports.js";
+import { Noises } from "./noises.js";
 import { orAborted } from "./or-aborted.js";
 import type { Secrets } from "./secrets.js";
 import type { ToolPages } from "./tool-pages.js";
@@ -18,7 +17,6 @@ import type { ToolPages } from "./tool-pages.js";
 const START_MS = 20_000;
 const SILENCE_MS = 60_000;
 const TOTAL_MS = 600_000;
-const MAX_NOISES = 20;
 
 /** What a connection tells the provider. */
 export type ConnectionListener = {
@@ -30,7 +28,12 @@ export type ConnectionListener = {
 };
 
 /** How a call of the agent is made. */
-export type ConnectionCall = SessionCall & { readonly name: string; readonly args: JsonObject };
+export type ConnectionCall = SessionCall & {
+  /** May be asked twice, of a session that was forgotten and of the next. */
+  readonly ask: (session: McpSession, call: SessionCall) => Promise<unknown>;
+  /** Throws `NoResult`. */
+  readonly decode: (answer: unknown) => ToolResult;
+};
 
 /** One server through all its connections: started once, tried again with back-off when it is lost, closed for good by `close`. */
 export class McpConnection {
@@ -46,6 +49,8 @@ export class McpConnection {
   #connecting: Promise<void> | undefined;
   #listing: Promise<void> | undefined;
   #known = false;
+  #state: "new" | "up" | "down" = "new";
+  #failureTold = false;
   #stale = false;
   /** The last listing took too long: nobody waits for the next. */
   #slow = false;
@@ -80,7 +85,7 @@ export class McpConnection {
   }
 
   /** Rejects with `ToolError` only. A session that the server has forgotten is begun anew once, since nothing was executed then. */
-  async call({ name, args, signal, onProgress }: ConnectionCall): Promise<ToolResult> {
+  async call({ ask, decode, signal, onProgress }: ConnectionCall): Promise<ToolResult> {
     const { timeoutMs: silenceMs = SILENCE_MS, maxTotalTimeoutMs: totalMs = TOTAL_MS } = this.#options;
     const clock = new CallClock(signal, { silenceMs, totalMs }, this.#settings.runtime);
     if (this.#asking > 0) clock.hold();
@@ -94,13 +99,13 @@ export class McpConnection {
     };
     try {
       const session = await orAborted(this.#ready(), clock.signal);
-      const answer = await session.call(name, args, call).catch(async (error: unknown) => {
+      const answer = await ask(session, call).catch(async (error: unknown) => {
         if (!isSessionGone(error) || clock.givenUp !== undefined) throw error;
         const renewed = await orAborted(this.#renewed(session), clock.signal);
-        return renewed.call(name, args, call);
+        return ask(renewed, call);
       });
       this.#backOff.proved();
-      return decodeResult(answer);
+      return decode(answer);
     } catch (error) {
       throw callError(error, safeLabel(this.server), clock, this.#secrets);
     } finally {
@@ -157,7 +162,7 @@ export class McpConnection {
     const { startTimeoutMs = START_MS } = this.#options;
     const clock = new CallClock(this.#closed.signal, { silenceMs: startTimeoutMs, totalMs: startTimeoutMs }, runtime);
     const transport = transportOf(this.#options, this.#settings, this.#secrets);
-    const noises = new Set<string>();
+    const noises = new Noises((reason) => this.#listener.onEvent({ type: "noise", server: this.server, reason }));
     const session = new McpSession(
       { server: this.server, protocol: this.#options.protocol },
       transport,
@@ -165,13 +170,17 @@ export class McpConnection {
       {
         onClosed: () => this.#lost(session, transport),
         onToolsChanged: () => this.#changed(session),
-        onNoise: (error) => this.#noise(error, noises),
+        onResourcesChanged: () => this.#listener.onEvent({ type: "resourcesChanged", server: this.server }),
+        onNoise: (error) => {
+          if (!this.#closed.signal.aborted) noises.add(error.message, reasonOf(error, this.#secrets));
+        },
         onAsking: (asking) => this.#hold(asking),
       },
     );
     try {
       await session.open(clock.signal);
       clock.signal.throwIfAborted();
+      noises.tell();
       this.#session = session;
       this.#backOff.up();
       // What changes from here on is news.
@@ -180,8 +189,8 @@ export class McpConnection {
       // It may have gone meanwhile, and has been told as lost then.
       if (this.#session !== session) return;
       this.#take(pages);
-      this.#listener.onEvent({ type: "connected", server: this.server, tools: pages.tools.length });
     } catch (error) {
+      if (!this.#failureTold) noises.tell(reasonOf(error, this.#secrets));
       this.#failed(error, { session, transport, late: clock.givenUp === "too-long" });
     } finally {
       clock.end();
@@ -194,7 +203,7 @@ export class McpConnection {
       this.#leave(what.session.close());
       return;
     }
-    this.#listener.onEvent({ type: "failed", server: this.server, reason: this.#reason(error, what) });
+    this.#tellFailure(this.#reason(error, what));
     if (this.#session === what.session && !what.late) {
       this.#stale = true;
       return;
@@ -216,6 +225,7 @@ export class McpConnection {
     const words = safeLabel(this.#secrets.hide(lastWords(transport)));
     const reason = words === "" ? "the connection ended" : `the connection ended (stderr: ${words})`;
     const retryInMs = this.#backOff.schedule(() => void this.#connect());
+    this.#state = "down";
     this.#listener.onEvent({ type: "lost", server: this.server, reason, retryInMs });
   }
 
@@ -238,7 +248,7 @@ export class McpConnection {
       this.#stale = true;
       this.#slow = clock.givenUp === "too-long";
       const reason = this.#slow ? "it took too long to list its tools" : reasonOf(error, this.#secrets);
-      this.#listener.onEvent({ type: "failed", server: this.server, reason });
+      this.#tellFailure(reason);
     } finally {
       clock.end();
     }
@@ -248,6 +258,19 @@ export class McpConnection {
     this.#known = true;
     this.#slow = false;
     this.#listener.onListed(pages);
+    const type = this.#state === "new" ? "connected" : "reconnected";
+    const isNews = this.#state !== "up";
+    this.#state = "up";
+    this.#failureTold = false;
+    if (isNews) this.#listener.onEvent({ type, server: this.server, tools: pages.tools.length });
+  }
+
+  /** Each attempt of an outage fails for itself; whoever listens is told of the first. */
+  #tellFailure(reason: string): void {
+    if (this.#state === "up") this.#state = "down";
+    if (this.#failureTold) return;
+    this.#failureTold = true;
+    this.#listener.onEvent({ type: "failed", server: this.server, reason });
   }
 
   #hold(asking: boolean): void {
@@ -256,15 +279,6 @@ export class McpConnection {
       if (this.#asking > 0) clock.hold();
       else clock.release();
     }
-  }
-
-  #noise(error: Error, told: Set<string>): void {
-    // Answers and progress that come too late are to be expected.
-    if (/^Received a (?:progress notification|response) for an unknown/.test(error.message)) return;
-    const reason = safeLabel(reasonOf(error, this.#secrets));
-    if (told.has(reason) || told.size >= MAX_NOISES || this.#closed.signal.aborted) return;
-    told.add(reason);
-    this.#listener.onEvent({ type: "noise", server: this.server, reason });
   }
 
   /** What still ends in the background; `close` waits for it. */

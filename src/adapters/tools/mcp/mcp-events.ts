@@ -2,11 +2,15 @@
 export type McpEvent =
   /** `tools` counts those that are offered. */
   | { readonly type: "connected"; readonly server: string; readonly tools: number }
-  /** It could not be started, reached or listed; what it offered before is still offered. */
+  /** It is there again, after `lost` or `failed`, and its tools are known. */
+  | { readonly type: "reconnected"; readonly server: string; readonly tools: number }
+  /** It could not be started, reached or listed; what it offered before is still offered. Told once until it can be, however often it is tried. */
   | { readonly type: "failed"; readonly server: string; readonly reason: string }
   /** The connection is gone; `retryInMs` tells when it is tried again. */
   | { readonly type: "lost"; readonly server: string; readonly reason: string; readonly retryInMs: number }
   | { readonly type: "toolsChanged"; readonly server: string; readonly tools: number }
+  /** The server lists other resources than before; only with `resources`. Who lists them gets them anew in any case. */
+  | { readonly type: "resourcesChanged"; readonly server: string }
   /** A tool that is not offered, and why: an illegal schema, a name listed twice, a definition that drifted. */
   | { readonly type: "toolRefused"; readonly server: string; readonly tool: string; readonly reason: string }
   /** A definition is another than the one that was approved, or is not among the `approved`. Told once for each change. `name` is what the model calls it; `approve(name)` accepts it. */

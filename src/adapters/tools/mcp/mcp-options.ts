@@ -44,6 +44,8 @@ export type McpToolProviderOptions = {
   readonly onEvent?: McpListener | undefined;
   /** Without one, servers are not told that users can be asked, and those that ask anyway are declined. */
   readonly onElicitation?: ElicitationHandler | undefined;
+  /** Offer two more tools for each server that has resources: `<server>__list_resources` and `<server>__read_resource`. Default false. */
+  readonly resources?: boolean | undefined;
   /** Believe what servers say of the effects of their tools; default false. */
   readonly trustAnnotations?: boolean | undefined;
   /**
@@ -55,7 +57,7 @@ export type McpToolProviderOptions = {
   readonly onDrift?: "report" | "refuse" | undefined;
   /** Bytes of one message; default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Tools that are read of one server; default 1,000. */
+  /** Tools that are read of one server, and at most so many resources and templates in a listing; default 1,000. */
   readonly maxTools?: number | undefined;
   /** Pages that are read of one listing; default 100. */
   readonly maxPages?: number | undefined;
@@ -71,6 +73,7 @@ export type McpToolProviderOptions = {
 export type McpSettings = {
   readonly onEvent: McpListener;
   readonly onElicitation: ElicitationHandler | undefined;
+  readonly resources: boolean;
   readonly maxMessageBytes: number;
   readonly maxTools: number;
   readonly maxPages: number;

@@ -1,15 +1,18 @@
-import { Client, type Transport } from "@modelcontextprotocol/client";
+import { Client, ProtocolError, type Transport } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../domain/json.js";
 import { askUser } from "./elicitation.js";
 import { LONGEST_MS } from "./mcp-runtime.js";
 import type { McpServerLimits, McpSettings } from "./mcp-options.js";
 import { orAborted } from "./or-aborted.js";
+import { readPages } from "./read-pages.js";
+import { type ListedResources, resourceTools } from "./resource-tools.js";
 import { readToolPages, type ToolPages } from "./tool-pages.js";
 
 /** Whom a session tells. */
 export type SessionListener = {
   readonly onClosed: () => void;
   readonly onToolsChanged: () => void;
+  readonly onResourcesChanged: () => void;
   readonly onNoise: (error: Error) => void;
   /** A person is asked, or no longer. */
   readonly onAsking: (asking: boolean) => void;
@@ -23,6 +26,8 @@ export type SessionCall = {
 
 /** A server of 2025 may say nothing at all to a question it does not know. */
 const PROBE_MS = 3_000;
+
+const METHOD_NOT_FOUND = -32601;
 
 /** Answers are decoded by us: one block of a kind that the SDK does not know must not cost the others. */
 const AS_IT_IS = {
@@ -47,7 +52,12 @@ export class McpSession {
     this.#client = new Client(settings.clientInfo, {
       versionNegotiation: protocol === "auto" ? { mode: "auto", probe: { timeoutMs: PROBE_MS } } : { mode: "legacy" },
       // In the protocol of 2026 changes are told only to those who ask for it.
-      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: listener.onToolsChanged } },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: listener.onToolsChanged },
+        ...(settings.resources && {
+          resources: { autoRefresh: false, debounceMs: 0, onChanged: listener.onResourcesChanged },
+        }),
+      },
       capabilities: asks ? { elicitation: { form: {}, url: {} } } : {},
       // Nothing of a server's is compiled: what there is to check is checked by us.
       jsonSchemaValidator: {
@@ -57,6 +67,8 @@ export class McpSession {
     this.#client.onclose = listener.onClosed;
     this.#client.onerror = listener.onNoise;
     this.#client.setNotificationHandler("notifications/tools/list_changed", listener.onToolsChanged);
+    if (settings.resources)
+      this.#client.setNotificationHandler("notifications/resources/list_changed", listener.onResourcesChanged);
     const answer = async (params: JsonObject, signal: AbortSignal): ReturnType<typeof askUser> => {
       listener.onAsking(true);
       try {
@@ -87,21 +99,37 @@ export class McpSession {
     }
   }
 
-  /** All tools, within the bounds of a listing; none of a server that says it has none. */
+  /** All tools, within the bounds of a listing; none of a server that says it has none. With resources, tools for those are among them. */
   async list(signal: AbortSignal): Promise<ToolPages> {
-    if (this.#client.getServerCapabilities()?.tools === undefined) return { tools: [], refused: [] };
-    const fetchPage = (cursor: string | undefined): Promise<unknown> =>
-      this.#client.request(
-        { method: "tools/list", ...(cursor === undefined ? undefined : { params: { cursor } }) },
-        AS_IT_IS,
-        { signal, timeout: LONGEST_MS },
-      );
-    return readToolPages(fetchPage, this.#settings);
+    const { tools, resources } = this.#client.getServerCapabilities() ?? {};
+    const listed: ToolPages =
+      tools === undefined
+        ? { tools: [], refused: [] }
+        : await readToolPages((cursor) => this.#page("tools/list", cursor, signal), this.#settings);
+    if (!this.#settings.resources || resources === undefined) return listed;
+    return { ...listed, tools: [...listed.tools, ...resourceTools(listed.tools)] };
   }
 
-  /** The answer to one call, not decoded. An abort of the signal tells the server, and rejects at once. */
-  async call(name: string, args: JsonObject, { signal, onProgress }: SessionCall): Promise<unknown> {
-    return this.#client.request({ method: "tools/call", params: { name, arguments: args } }, AS_IT_IS, {
+  /** All resources and templates, within the bounds of a listing; a server need not know of templates. */
+  async listResources({ signal }: SessionCall): Promise<ListedResources> {
+    const { maxPages, maxTools } = this.#settings;
+    const all = async (method: string, key: string): Promise<readonly unknown[]> => {
+      const found: unknown[] = [];
+      const take = (one: unknown): boolean => found.push(one) < maxTools;
+      await readPages((cursor) => this.#page(method, cursor, signal), { key, maxPages }, take);
+      return found.slice(0, maxTools);
+    };
+    const resources = await all("resources/list", "resources");
+    const templates = await all("resources/templates/list", "resourceTemplates").catch((error: unknown) => {
+      if (error instanceof ProtocolError && error.code === METHOD_NOT_FOUND) return [];
+      throw error;
+    });
+    return { resources, templates };
+  }
+
+  /** The answer to one request, not decoded. An abort of the signal tells the server, and rejects at once. */
+  async request(method: string, params: JsonObject, { signal, onProgress }: SessionCall): Promise<unknown> {
+    return this.#client.request({ method, params }, AS_IT_IS, {
       signal,
       timeout: LONGEST_MS,
       onprogress: (progress) => onProgress(progress as JsonObject),
@@ -111,5 +139,10 @@ export class McpSession {
   /** Resolves when nothing is left of the connection and its process. */
   async close(): Promise<void> {
     await this.#transport.close();
+  }
+
+  #page(method: string, cursor: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const params = cursor === undefined ? undefined : { params: { cursor } };
+    return this.#client.request({ method, ...params }, AS_IT_IS, { signal, timeout: LONGEST_MS });
   }
 }

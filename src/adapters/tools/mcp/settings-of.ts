@@ -10,6 +10,7 @@ const OPTIONS = [
   "servers",
   "onEvent",
   "onElicitation",
+  "resources",
   "trustAnnotations",
   "approved",
   "onDrift",
@@ -42,6 +43,7 @@ export function settingsOf(options: McpToolProviderOptions): McpSettings {
   return {
     onEvent: options.onEvent ?? (() => undefined),
     onElicitation: options.onElicitation,
+    resources: options.resources === true,
     maxMessageBytes: bound("maxMessageBytes", 16 * 1024 * 1024),
     maxTools: bound("maxTools", 1_000),
     maxPages: bound("maxPages", 100),
@@ -54,6 +56,7 @@ export function settingsOf(options: McpToolProviderOptions): McpSettings {
 function checkKinds({
   onEvent,
   onElicitation,
+  resources,
   trustAnnotations,
   approved,
   clientInfo,
@@ -61,7 +64,8 @@ function checkKinds({
 }: McpToolProviderOptions): void {
   for (const [name, value] of Object.entries({ onEvent, onElicitation }))
     if (!["function", "undefined"].includes(typeof value)) throw invalid(`${name} is no function`);
-  if (!["boolean", "undefined"].includes(typeof trustAnnotations)) throw invalid("trustAnnotations is no boolean");
+  for (const [name, value] of Object.entries({ resources, trustAnnotations }))
+    if (!["boolean", "undefined"].includes(typeof value)) throw invalid(`${name} is no boolean`);
   if (approved !== undefined) checkTexts("", "approved", approved);
   if (clientInfo !== undefined && !(isText(clientInfo?.name) && isText(clientInfo.version)))
     throw invalid("clientInfo has no name or no version");

@@ -6,6 +6,7 @@ import { CompositionError, ToolError } from "ennead";
 import { runClaims, testRuntime, toolProviderClaims } from "ennead/testkit";
 import { McpToolProvider } from "ennead/tools/mcp";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { mcpOverHttp } from "../../../support/mcp-http.js";
 import { hostile, isAlive, named, started, textOf } from "../../../support/hostile-mcp.js";
 
 describe("keeps the claims of tool providers, over stdio", () => {
@@ -143,27 +144,40 @@ describe("the end", () => {
 });
 
 describe("a server that is lost", () => {
-  test("is tried again with longer and longer waits, and once a call needs it", async () => {
+  test("is tried again with longer and longer waits; the outage is told once, and so is its end", async () => {
     const runtime = testRuntime();
-    await using s = await started({
-      servers: { s: { command: "/no/such/server" } },
-      runtime,
-    });
-    const failures = () => s.events.filter(({ type }) => type === "failed").length;
-    expect(failures()).toBe(1);
-    const waits: number[] = [];
-    for (let round = 0; round < 5; round++) {
-      const before = failures();
+    await using server = await mcpOverHttp();
+    let attempts = 0;
+    let isDown = true;
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      if (!isDown) return globalThis.fetch(input, init);
+      attempts += 1;
+      return Promise.reject(new Error(`unreachable ${attempts}`));
+    };
+    await using s = await started({ servers: { s: { url: server.url, fetch } }, runtime });
+    const untilNextAttempt = async () => {
+      const before = attempts;
       let waited = 0;
-      while (failures() === before) {
+      while (attempts === before) {
         await runtime.advance(500);
         waited += 500;
         await setImmediate();
       }
-      waits.push(waited);
-    }
+      return waited;
+    };
+    const waits: number[] = [];
+    for (let round = 0; round < 5; round++) waits.push(await untilNextAttempt());
     expect(waits.map((wait, index) => wait >= 500 * 2 ** index)).toEqual([true, true, true, true, true]);
     expect(waits[4]).toBeGreaterThan(4_000);
+    isDown = false;
+    while (s.events.length < 2) {
+      await runtime.advance(500);
+      await setImmediate();
+    }
+    expect(s.events).toEqual([
+      { type: "failed", server: "s", reason: expect.stringContaining("unreachable 1") as string },
+      { type: "connected", server: "s", tools: 1 },
+    ]);
   });
 
   test("keeps its tools, and the next call has a new process", async () => {
@@ -180,6 +194,7 @@ describe("a server that is lost", () => {
     const after = await s.text("s__pid");
     expect(Number(after)).toBeGreaterThan(0);
     expect(after).not.toBe(before);
+    expect(s.events.map(({ type }) => type)).toEqual(["connected", "lost", "reconnected"]);
   });
 });
 
@@ -215,6 +230,10 @@ describe("nobody waits for a server", () => {
     expect((await first).map(({ name }) => name)).toEqual(["s__hangLists"]);
     expect(await s.event("failed")).toMatchObject({ reason: "it took too long to list its tools" });
     expect(await s.names()).toEqual(["s__hangLists"]);
+    await runtime.advance(20_000);
+    await s.names();
+    await runtime.advance(20_000);
+    expect(s.events.filter(({ type }) => type === "failed")).toHaveLength(1);
   });
 
   test("longer than the turn that lists its tools", async () => {
