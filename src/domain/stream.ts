@@ -55,13 +55,13 @@ export class StreamAccumulator {
   }
 
   /**
-   * The whole response; fresh objects each time. Rejects a stream without a finish with `ModelError("response-parse")` that holds what
-   * came. A malformed call is marked and given an id where it has none, or, with `"throw"`, is such an error too; its text quotes
+   * The whole response; fresh objects each time. Rejects a stream without a finish with `ModelError("response-parse")`, retryable, that
+   * holds what came. A malformed call is marked and given an id where it has none, or, with `"throw"`, is such an error too; its text quotes
    * nothing that was streamed.
    */
   toResponse(options: { readonly malformed: "throw" | "mark" }): ModelResponse {
     const finish = this.#finish;
-    if (finish === undefined) throw this.#error("the stream ended before the reply was finished");
+    if (finish === undefined) throw this.#error("the stream ended before the reply was finished", { retryable: true });
     if (options.malformed === "throw") this.#refuseMalformed();
     return this.#response(finish);
   }
@@ -98,8 +98,9 @@ export class StreamAccumulator {
     }
   }
 
-  #error(message: string): ModelError {
-    return new ModelError("response-parse", message, { ...withUsage(this.#usage), partial: this.#soFar().parts });
+  #error(message: string, details: { readonly retryable?: boolean } = {}): ModelError {
+    const known = { ...withUsage(this.#usage), partial: this.#soFar().parts };
+    return new ModelError("response-parse", message, { ...known, ...details });
   }
 
   #pushText(chunk: TextDelta | ReasoningDelta): void {

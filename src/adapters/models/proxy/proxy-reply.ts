@@ -73,8 +73,11 @@ export class ProxyReply {
     throw new ModelFailure("transport", "the proxy's reply was cut off");
   }
 
-  #line(line: string): boolean {
+  #line(given: string): boolean {
+    // What stands in between may write line ends of its own.
+    const line = given.replace(/\r$/, "");
     if (!this.#begun) {
+      if (line === "") return false;
       if (line !== FIRST_LINE) throw noReply();
       this.#begun = true;
       return true;
