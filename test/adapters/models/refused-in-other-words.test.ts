@@ -27,6 +27,7 @@ describe("a status that is not in the books", () => {
     [400, "ThrottlingException: Too many requests, please wait", "rate-limit", true],
     [403, "Insufficient balance", "rate-limit", false],
     [400, "Unknown parameter: 'rate_limit'", "invalid-request", false],
+    [400, "Invalid schema for function 'set_rate_limit': throttling_delay is no type", "invalid-request", false],
     [403, "Forbidden", "auth", false],
   ])("%i with %j is %s", async (status, message, kind, retryable) => {
     expect(await refused(status, json(message))).toMatchObject({ kind, status, retryable });

@@ -61,7 +61,8 @@ const NO_CREDIT = /insufficient.?(?:quota|balance|credit|funds)|billing|exceeded
 const NO_CREDIT_FOR_SURE =
   /insufficient.?(?:quota|balance|credit|funds)|billing.?(?:hard.?limit|not.?active)|exceeded your current quota|payment.?required/i;
 /** The same under a status that says no more than that the request is refused. */
-const THROTTLED = /rate.?limit|too many requests|throttl/i;
+const THROTTLED =
+  /rate.?limit.{0,20}(?:exceed|reach|error)|exceeded.{0,40}rate.?limit|too many requests|\bthrottl(?:ed|ing)(?:exception)?\b/i;
 const PACE =
   /rate.?limit|too many requests|\b(?:requests|tokens) per (?:min|sec|hour|day)|\b[tr]p[mds]\b|try again in \d|retry in \d/i;
 
