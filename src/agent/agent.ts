@@ -1,10 +1,8 @@
 import { checkFields } from "../domain/known-fields.js";
 import { Defect } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
-import { pendingCalls } from "../domain/deferred-calls.js";
 import { type DeferredCall, type Session, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { ToolDef } from "../domain/tool.js";
-import { openCalls } from "../domain/transcript.js";
 import type { TurnResult } from "../domain/turn-result.js";
 import { decodeUsageRecord } from "../domain/usage-record.js";
 import type {
@@ -116,9 +114,8 @@ export class Agent implements AgentApi {
     return explain(this.#wiring, this.#ports);
   }
 
-  async pendingCalls(sessionId: string): Promise<readonly DeferredCall[]> {
-    const { metadata, messages } = await this.session(sessionId);
-    return pendingCalls({ metadata, openCalls: openCalls(messages) });
+  pendingCalls(sessionId: string): Promise<readonly DeferredCall[]> {
+    return this.#stored.pending(sessionId);
   }
 
   async session(id: string): Promise<Session> {
@@ -142,11 +139,7 @@ export class Agent implements AgentApi {
   async tools(): Promise<readonly ToolDef[]> {
     const { lister, providers, settings } = this.#wiring;
     const { signal } = new AbortController();
-    const bound: ListBound = async (listing) => {
-      const outcome = await this.#host.bounded(() => listing);
-      if (outcome.ok) return outcome.value;
-      throw outcome.error;
-    };
+    const bound: ListBound = (listing) => this.#host.bounded(listing);
     const lists = await listTools(providers, { signal }, settings.onSecondaryFailure, bound);
     return [...lister.table(listingsOf(providers, lists)).defs];
   }

@@ -18,7 +18,7 @@ import { limitTime } from "./turn-clock.js";
 import { followSignal, TurnControl } from "./turn-control.js";
 import { expiredError } from "./turn-failure.js";
 import { TurnRun } from "./turn-run.js";
-import { TurnSessions } from "./turn-sessions.js";
+import { goesOnIn, TurnSessions } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
 
 /**
@@ -40,9 +40,7 @@ export async function compactSession(
     unlock = await locked(run, host);
     const conversation = sessions.takeOut(sessionId);
     const target = await sessions.load(conversation);
-    if (target !== undefined) {
-      throw new AgentError("session", `session ${safeLabel(sessionId)} goes on in ${safeLabel(target)}`);
-    }
+    if (target !== undefined) throw goesOnIn(sessionId, target);
     run.conversation = conversation;
     return await compact(run, sessions);
   } catch (error) {
@@ -88,7 +86,7 @@ async function compact(run: TurnRun, sessions: TurnSessions): Promise<CompactRes
   await run.writer.open([]);
   const view = await compressContext(run, undefined, "requested");
   checkTime(run);
-  const changed = conversation.compaction !== record || run.sessionId !== sessionId;
+  const changed = conversation.compaction !== record || run.conversation !== conversation;
   if (changed) await run.writer.close(usedBy(run, metadata));
   return { sessionId: run.sessionId, changed, before, after: changed ? view.length : before };
 }

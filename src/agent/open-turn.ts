@@ -1,13 +1,12 @@
 import { pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
-import { safeLabel } from "../domain/safe-label.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
 import { isConflict } from "./stores.js";
 import type { TurnRun } from "./turn-run.js";
-import type { TurnSessions } from "./turn-sessions.js";
+import { goesOnIn, type TurnSessions } from "./turn-sessions.js";
 
 /** More than any number of writers can make one lose: each loss is another's success. */
 const OPEN_ATTEMPTS = 1_000;
@@ -78,5 +77,5 @@ async function loadGiven(run: TurnRun, sessions: TurnSessions): Promise<void> {
   run.conversation = sessions.takeOut(run.sessionId);
   const target = await sessions.load(run.conversation);
   if (target === undefined) return;
-  throw new AgentError("session", `session ${safeLabel(run.sessionId)} goes on in ${safeLabel(target)}`);
+  throw goesOnIn(run.sessionId, target);
 }

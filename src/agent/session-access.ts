@@ -1,7 +1,13 @@
 import { AgentError, Defect, SessionError } from "../domain/errors.js";
 import { type AgentMessage, isMessage, type MessageInput } from "../domain/message.js";
 import { safeLabel } from "../domain/safe-label.js";
-import { type Session, SESSION_KEYS, type SessionPage, type SessionQuery } from "../domain/session.js";
+import {
+  type DeferredCall,
+  type Session,
+  SESSION_KEYS,
+  type SessionPage,
+  type SessionQuery,
+} from "../domain/session.js";
 import { sessionLines } from "../domain/session-lines.js";
 import { patchMetadata, sessionLabel } from "../domain/session-rules.js";
 import { stampMessage } from "../domain/stamp-message.js";
@@ -16,7 +22,7 @@ import type { SessionHost } from "./session-host.js";
 import { isUnwritten, withoutLease } from "./session-transfer.js";
 import { storeError } from "./stores.js";
 import { appendable } from "./turn-input.js";
-import { busy } from "./turn-sessions.js";
+import { busy, goesOnIn, redirectedTo } from "./turn-sessions.js";
 
 /** Sessions beside the running conversation, under each session's lock. */
 export class StoredSessions implements SessionAccess {
@@ -44,6 +50,18 @@ export class StoredSessions implements SessionAccess {
     return session;
   }
 
+  /** What waits for a decision where the conversation is now, which is where `resumeTurn` goes (S5). */
+  async pending(id: string): Promise<readonly DeferredCall[]> {
+    const visited = new Set<string>();
+    for (let at: string | undefined = id; at !== undefined && !visited.has(at); ) {
+      visited.add(at);
+      const { metadata, messages } = await this.read(at);
+      at = redirectedTo(metadata);
+      if (at === undefined) return pendingCalls({ metadata, openCalls: openCalls(messages) });
+    }
+    return [];
+  }
+
   /** One load is of one moment, so it takes no lock: also a turn that runs for days is exported as far as it is stored. */
   async *export(id: string): AsyncGenerator<string, void> {
     yield* sessionLines(id, withoutLease(await this.#existing("export", id)));
@@ -68,6 +86,8 @@ export class StoredSessions implements SessionAccess {
       const stored = await this.read(id);
       if (this.#host.isAlive(id, stored.metadata, "", turnLeaseMs)) throw busy(id);
       const { metadata, revision: baseRevision } = stored;
+      const target = redirectedTo(metadata);
+      if (target !== undefined) throw goesOnIn(id, target);
       const missing = isMessage(added)
         ? missingResults({ metadata, openCalls: openCalls(stored.messages) }, stamp)
         : [];

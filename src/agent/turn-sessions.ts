@@ -203,13 +203,12 @@ export class TurnSessions {
   #seen(id: string, { revision, messages, metadata, compaction, from = 0 }: LoadedSession): Seen {
     const { host, settings, turnId, takeOver, caller } = this.#options;
     const lease = metadata[SESSION_KEYS.turn];
-    const target = metadata[SESSION_KEYS.redirectedTo];
     return {
       revision,
       count: from + messages.length,
       held: !takeOver && host.isAlive(id, metadata, turnId, settings.limits.turnLeaseMs),
       waits: isJsonObject(lease) && hasTurn(caller, lease["turnId"]),
-      redirectedTo: typeof target === "string" ? target : null,
+      redirectedTo: redirectedTo(metadata) ?? null,
       own: ownKeys(metadata),
       compaction: compaction ?? null,
     };
@@ -252,4 +251,15 @@ export function busy(id: string): AgentError {
   const cause = new SessionError("conflict", `session ${safeLabel(id)} is in use by another turn`);
   const text = `session ${safeLabel(id)} is busy: a turn has it, or had it and ended less than turnLeaseMs ago without giving it back`;
   return new AgentError("session", text, { cause });
+}
+
+/** Where a conversation went on, if it did (S5). */
+export function redirectedTo(metadata: JsonObject): string | undefined {
+  const target = metadata[SESSION_KEYS.redirectedTo];
+  return typeof target === "string" ? target : undefined;
+}
+
+/** What is refused on a session whose conversation went on in another. */
+export function goesOnIn(id: string, target: string): AgentError {
+  return new AgentError("session", `session ${safeLabel(id)} goes on in ${safeLabel(target)}`);
 }

@@ -141,14 +141,14 @@ export interface AgentApi {
   startResume(sessionId: string, options?: ResumeOptions): TurnHandle;
   /** `steer` of the turn that runs on the session in this agent; false where none does. */
   steer(sessionId: string, message: SteeringInput): boolean;
-  /** The calls of a session that wait for a decision, read anew: what `resumeTurn` takes decisions about. */
+  /** The calls of a session, or of the one it went on in, that wait for a decision, read anew: what `resumeTurn` takes decisions about. */
   pendingCalls(sessionId: string): Promise<readonly DeferredCall[]>;
   /** The stored session, read anew. */
   session(id: string): Promise<Session>;
   readonly sessions: SessionAccess;
   /**
    * Adds a message between turns, and returns it as stored. Waits for a turn of this agent on the session; rejects with `AgentError("session")` where
-   * another process has it. One that a model sees settles calls without a result, as input does: those that wait for a decision are rejected.
+   * another process has it, or where the conversation went on in another session (S5). One that a model sees settles calls without a result, as input does: those that wait for a decision are rejected.
    */
   appendMessage(id: string, message: MessageInput | AgentMessage): Promise<AgentMessage>;
   /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SessionError } from "../../src/domain/errors.js";
+import { ModelError, SessionError } from "../../src/domain/errors.js";
 import type { AgentMessage } from "../../src/domain/message.js";
 import { userMessage } from "../../src/domain/message.js";
 import { SESSION_KEYS } from "../../src/domain/session.js";
@@ -15,7 +15,7 @@ import {
 } from "../../src/testkit/index.js";
 import { leaseOf, linesOf, reply, sent, stored, user } from "../support/conversations.js";
 import { thenNothing } from "../support/then-nothing.js";
-import { rejectionOf, terminals } from "../support/turns.js";
+import { hookAt, rejectionOf, terminals } from "../support/turns.js";
 
 const long = "x".repeat(4_000);
 const old = [user("u0", long), reply("a0", long), user("u1"), reply("a1")];
@@ -191,6 +191,50 @@ test('with persistence "turn" the child is written before the parent points at i
   await using failing = await moved({ config, script: [] });
   await expect(failing.agent.runTurn("hi", "s")).rejects.toThrow();
   expect(failing.sessions.saveSnapshots()).toEqual([]);
+});
+
+test('with persistence "turn" the redirect is told when it is stored, and a turn that fails has left its session nowhere (S5, S3)', async () => {
+  const config = { persistence: "turn" } as const;
+  await using t = await moved({ config });
+  await t.agent.runTurn("hi", "s");
+  expect(t.observer.events.slice(-2).map(({ type, sessionId }) => [type, sessionId])).toEqual([
+    ["sessionRedirect", "child"],
+    ["turnCompleted", "child"],
+  ]);
+
+  const model = { chat: () => Promise.reject(new ModelError("server", "down")) };
+  await using failing = await moved({ config, model });
+  const error = await rejectionOf(failing.agent.runTurn("hi", "s"));
+  expect(error.partial).toMatchObject({ finalSessionId: "s", undelivered: [{ role: "user" }] });
+  expect(failing.observer.ofType("sessionRedirect")).toEqual([]);
+
+  await using lost = await moved({ config });
+  lost.sessions.failSave("s");
+  const conflict = await rejectionOf(lost.agent.runTurn("hi", "s"));
+  expect(conflict.partial).toMatchObject({ finalSessionId: "s", undelivered: [{ role: "user" }] });
+});
+
+test("a message for a session whose conversation went on is refused, as a turn is, instead of being lost (S5)", async () => {
+  await using t = await moved();
+  await t.agent.runTurn("hi", "s");
+  const before = await stored(t, "s");
+  const error = await rejectionOf(t.agent.appendMessage("s", userMessage("late")));
+  expect(error.message).toContain("session s goes on in child");
+  expect(await stored(t, "s")).toEqual(before);
+});
+
+test("the calls that wait are those that resumeTurn decides, where the conversation is now (S5, U5)", async () => {
+  const ask = hookAt("beforeTool", (_, context) => (context.decision === undefined ? context.defer("ask") : undefined));
+  const script = [toolCallResponse("pay", "c1"), stopResponse("paid")];
+  await using t = await moved({ script, tools: { pay: toolOutcome.ok("done") }, hooks: [ask] });
+  expect(await t.agent.runTurn("hi", "s")).toMatchObject({ status: "deferred", finalSessionId: "child" });
+  expect((await t.agent.pendingCalls("s")).map(({ callId }) => callId)).toEqual(["c1"]);
+  const decisions = (await t.agent.pendingCalls("s")).map(({ callId }) => ({ callId, approve: true as const }));
+  expect(await t.agent.resumeTurn("s", { decisions })).toMatchObject({ text: "paid", finalSessionId: "child" });
+  expect(await t.agent.pendingCalls("s")).toEqual([]);
+
+  t.sessions.seed("circle", { messages: [], metadata: { [SESSION_KEYS.redirectedTo]: "circle" } });
+  expect(await t.agent.pendingCalls("circle")).toEqual([]);
 });
 
 test("metadata that is not the framework's survives turns as it was (S5)", async () => {
