@@ -1,6 +1,9 @@
 import { AgentError } from "../domain/errors.js";
 import type { ToolListReason } from "../domain/stage.js";
+import type { ToolDef } from "../domain/tool.js";
 import { type Turn, withEnding } from "../domain/turn.js";
+import type { SecondaryFailure } from "../ports/agent-config.js";
+import type { ToolProvider } from "../ports/tool-provider.js";
 import type { Ended } from "./model-request.js";
 import { isCollision, ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
@@ -11,10 +14,7 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
   const { lister, providers } = run.wiring;
   if (run.stages.has("beforeTools")) await run.stages.forward({ kind: "beforeTools", reason });
   run.toolsVersion = lister.version;
-  const { signal, sessionId, turnId } = run;
-  const outcome = await run.scope.step(`tools#${run.round}`, () =>
-    listTools(providers, { signal, sessionId, turnId }, (failure) => run.secondary(failure)),
-  );
+  const outcome = await run.scope.step(`tools#${run.round}`, () => run.within(() => listed(run, providers)));
   if (!outcome.ok) throw listFailure(outcome.error);
   run.table = lister.table(listingsOf(providers, outcome.value));
   const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
@@ -23,6 +23,18 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
   if (ended === undefined) return turn;
   if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
   return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
+}
+
+/** What the providers list, each within `storeTimeoutMs`: one that is away fails or is left out, and hangs nothing. */
+function listed(run: TurnRun, providers: readonly ToolProvider[]): Promise<(readonly ToolDef[] | null)[]> {
+  const { signal, sessionId, turnId, scope } = run;
+  const { storeTimeoutMs } = run.wiring.settings.limits;
+  const secondary = (failure: SecondaryFailure): void => {
+    if (!signal.aborted) run.secondary(failure);
+  };
+  return listTools(providers, { signal, sessionId, turnId }, secondary, (listing) =>
+    scope.bounded(listing, storeTimeoutMs),
+  );
 }
 
 function listFailure(error: unknown): unknown {

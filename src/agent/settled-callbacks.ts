@@ -1,19 +1,21 @@
 import type { Awaitable } from "../ports/awaitable.js";
 import type { StepScope } from "../ports/step-scope.js";
 import { isThenable } from "./observers.js";
+import type { HookTurn } from "./stage-context.js";
 import type { Stages } from "./stages.js";
+
+/** What running a callback needs of its turn. */
+type SettlingTurn = Pick<HookTurn, "within" | "hookTimeoutMs"> & { readonly scope: Pick<StepScope, "bounded"> };
 
 /** What hooks left to be run when a request or a round ends (H4). */
 export class SettledCallbacks {
-  readonly #scope: Pick<StepScope, "bounded">;
+  readonly #turn: SettlingTurn;
   readonly #stages: Pick<Stages, "secondary">;
-  readonly #timeoutMs: number;
   readonly #lists: { readonly [W in "request" | "round"]: (() => Awaitable<void>)[] } = { request: [], round: [] };
 
-  constructor(scope: Pick<StepScope, "bounded">, stages: Pick<Stages, "secondary">, timeoutMs: number) {
-    this.#scope = scope;
+  constructor(turn: SettlingTurn, stages: Pick<Stages, "secondary">) {
+    this.#turn = turn;
     this.#stages = stages;
-    this.#timeoutMs = timeoutMs;
   }
 
   /** Whether there is anything left. */
@@ -31,9 +33,9 @@ export class SettledCallbacks {
     while (list.length > 0) {
       const fn = list.pop() as () => Awaitable<void>;
       try {
-        const answer = fn();
+        const answer = this.#turn.within(fn);
         if (!isThenable(answer)) continue;
-        const outcome = await this.#scope.bounded(() => answer, this.#timeoutMs);
+        const outcome = await this.#turn.scope.bounded(() => answer, this.#turn.hookTimeoutMs);
         if (!outcome.ok) this.#stages.secondary("settled", outcome.error);
       } catch (error) {
         this.#stages.secondary("settled", error);

@@ -7,6 +7,7 @@ import { safeLabel } from "../domain/safe-label.js";
 import type { ToolDef } from "../domain/tool.js";
 import { toolHints, type ToolHints } from "../domain/tool-hints.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
+import type { Outcome } from "../ports/step-scope.js";
 import type { ListContext, ToolProvider } from "../ports/tool-provider.js";
 import { isThenable } from "./observers.js";
 
@@ -149,20 +150,25 @@ export class ListFailure extends Error {
 }
 
 /** Awaits what a provider lists, for as long as it may take. */
-export type ListBound = (listing: PromiseLike<unknown>) => PromiseLike<unknown>;
+export type ListBound = (listing: () => PromiseLike<unknown>) => Promise<Outcome<unknown>>;
 
-/** What each provider lists, null for an optional one that failed. Rejects with a `ListFailure` naming the one that failed and is not optional (U8). */
+/**
+ * What each provider lists, null for an optional one that failed or took too long. Rejects with a `ListFailure` naming the one that did and is not
+ * optional (U8).
+ */
 export async function listTools(
   providers: readonly ToolProvider[],
   context: ListContext,
   secondary: (failure: SecondaryFailure) => void,
-  bound: ListBound = (listing) => listing,
+  bound: ListBound,
 ): Promise<(readonly ToolDef[] | null)[]> {
   const lists: (readonly ToolDef[] | null)[] = [];
   for (const provider of providers) {
     try {
       const listing = provider.listTools(context);
-      const listed: unknown = isThenable(listing) ? await bound(listing) : listing;
+      const outcome = isThenable(listing) ? await bound(() => listing) : { ok: true as const, value: listing };
+      if (!outcome.ok) throw outcome.error;
+      const listed = outcome.value;
       if (!isList(listed)) throw new TypeError("what was listed is no list");
       lists.push(listed);
     } catch (error) {

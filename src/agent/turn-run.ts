@@ -121,7 +121,7 @@ export class TurnRun implements HookTurn {
     this.output = outputMeter(start.wiring.settings.limits);
     this.#caller = start.caller;
     this.stages = new Stages(start.wiring.hooks, this);
-    this.callbacks = new SettledCallbacks(this.scope, this.stages, this.hookTimeoutMs);
+    this.callbacks = new SettledCallbacks(this, this.stages);
   }
 
   /** The way to a tool or hook of this turn. */

@@ -11,7 +11,7 @@ import {
   toolDef,
 } from "../../src/testkit/index.js";
 import { stored } from "../support/conversations.js";
-import { rejectionOf } from "../support/turns.js";
+import { hookAt, rejectionOf } from "../support/turns.js";
 
 type Work = (t: TestAgent, context: ToolContext) => Promise<unknown>;
 
@@ -39,6 +39,10 @@ async function worker(
   return { t, refusals };
 }
 
+async function refused(refusals: unknown[], work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => refusals.push(error));
+}
+
 function expectConflict(error: unknown): void {
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ kind: "session" });
@@ -57,6 +61,34 @@ test.each<[string, Work]>([
   ["run a turn on", (t, { sessionId }) => t.agent.runTurn("inner", sessionId)],
 ])("a tool that wants to %s its own session is refused, and its turn goes on (T1)", async (_, work) => {
   const { t, refusals } = await worker(work);
+  await using _t = t;
+  expect((await t.agent.runTurn("hi", "s")).text).toBe("done");
+  expect(refusals).toHaveLength(1);
+  expectConflict(refusals[0]);
+});
+
+test("what a hook left for the end of a round is refused at once, too (T1, H4)", async () => {
+  const refusals: unknown[] = [];
+  const late = hookAt("beforeModel", (_, context) => {
+    context.onSettled(() => refused(refusals, t.agent.appendMessage("s", { role: "user", content: "x" })));
+  });
+  const t = await testAgent({ script: [stopResponse("done")], hooks: [late] });
+  await using _t = t;
+  expect((await t.agent.runTurn("hi", "s")).text).toBe("done");
+  expect(refusals).toHaveLength(1);
+  expectConflict(refusals[0]);
+});
+
+test("a provider that wants to use the session of the turn it lists for is refused at once, too (T1, U8)", async () => {
+  const refusals: unknown[] = [];
+  const provider: ToolProvider = {
+    async listTools({ sessionId }) {
+      if (sessionId !== undefined) await refused(refusals, t.agent.compact(sessionId));
+      return [];
+    },
+    execute: () => "",
+  };
+  const t = await testAgent({ script: [stopResponse("done")], providers: [provider] });
   await using _t = t;
   expect((await t.agent.runTurn("hi", "s")).text).toBe("done");
   expect(refusals).toHaveLength(1);

@@ -10,7 +10,7 @@ import {
   toolDef,
   toolOutcome,
 } from "../../src/testkit/index.js";
-import { hookAt, rejectionOf, toldResults } from "../support/turns.js";
+import { hookAt, never, rejectionOf, toldResults } from "../support/turns.js";
 
 const provider = (name: string, options: Partial<ToolProvider> = {}) =>
   new RecordingToolProvider({ name, ...options }).add(`${name}_tool`, toolOutcome.ok());
@@ -153,4 +153,39 @@ test("a defect of a provider that lists is no failure to list (T5)", async () =>
   await using t = await testAgent({ providers: [{ optional: true, listTools, execute: () => "ok" }] });
   broken = true;
   await expect(t.agent.runTurn("hi", "s")).rejects.toBeInstanceOf(Defect);
+});
+
+/** Lists at once when an agent is made, and never again. */
+const lostLater = (options: Partial<ToolProvider> = {}): ToolProvider => {
+  let listed = 0;
+  return { name: "far", listTools: () => (listed++ === 0 ? [] : never()), execute: () => "", ...options };
+};
+
+test("a provider that gives no answer fails the turn with its name after storeTimeoutMs, and hangs nothing (U8)", async () => {
+  await using t = await testAgent({ script: [stopResponse("done")], providers: [lostLater()] });
+  const turn = rejectionOf(t.agent.runTurn("hi", "s"));
+  await t.runtime.advance(30_000);
+  expect(await turn).toMatchObject({ kind: "runtime", message: expect.stringContaining("far could not list") });
+  expect(t.model.callCount).toBe(0);
+});
+
+test("an optional provider that gives no answer is left out, and the others' tools are there (U8)", async () => {
+  const providers = [lostLater({ optional: true }), provider("near")];
+  const config = { storeTimeoutMs: 100 };
+  await using t = await testAgent({ script: [stopResponse("done")], providers, config });
+  const turn = t.agent.runTurn("hi", "s");
+  await t.runtime.advance(100);
+  expect((await turn).text).toBe("done");
+  expect(shown(t)).toEqual([["near_tool"]]);
+  expect(t.observer.ofType("custom").map(({ data }) => data["operation"])).toEqual(["list far"]);
+});
+
+test("an abort while a provider lists is no failure of the provider (L5, U8)", async () => {
+  await using t = await testAgent({ script: [], providers: [lostLater({ optional: true })] });
+  const turn = t.agent.startTurn("hi", "s");
+  await t.runtime.advance(1);
+  turn.abort("enough");
+  await t.runtime.advance(1_000);
+  expect((await turn.result).status).toBe("aborted");
+  expect(t.observer.ofType("custom")).toEqual([]);
 });
