@@ -73,9 +73,16 @@ async function execute(run: TurnRun, runnable: Runnable, telling: Telling, heldB
 
 function thrown(run: TurnRun, error: unknown): Execution {
   if (run.signal.aborted) return interrupted(error);
-  if (error instanceof ToolError) return failedWith(run, error, error.message);
+  if (error instanceof ToolError) return failedBy(run, error);
   const typed = new ToolError("invocation-failed", `the tool failed: ${thrownLabel(error)}`, { cause: error });
   return failedWith(run, typed, describeThrown(error));
+}
+
+/** A provider that gave a call up, or lost the way to where it runs, does not know what became of it either (U7). */
+function failedBy(run: TurnRun, error: ToolError): Execution {
+  const lost = error.kind === "timeout" || error.kind === "transport" || error.kind === "aborted";
+  if (!lost) return failedWith(run, error, error.message);
+  return { ...failedWith(run, error, `${error.message}. ${CHECK_EFFECT}`), outcome: "unknown" };
 }
 
 function failedWith(run: TurnRun, error: ToolError, text: string): Execution {

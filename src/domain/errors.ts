@@ -118,7 +118,10 @@ function timeOf(ms: number | undefined): number | undefined {
   return typeof ms === "number" && ms >= 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined;
 }
 
-/** Why a tool has no result of its own: `unknown-tool` and `invalid-arguments` did not run at all; after the others its effect may have happened. */
+/**
+ * Why a tool has no result of its own: `unknown-tool` and `invalid-arguments` did not run at all; after `transport`, `timeout` and `aborted` nobody knows
+ * whether its effect happened, and the outcome of the call is `unknown` (U7).
+ */
 export type ToolErrorKind =
   | "unknown-tool"
   | "invalid-arguments"

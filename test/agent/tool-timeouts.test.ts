@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { CompositionError } from "../../src/domain/errors.js";
+import { CompositionError, ToolError } from "../../src/domain/errors.js";
 import { RecordingToolProvider, stopResponse, testAgent, toolDef, toolOutcome } from "../../src/testkit/index.js";
 import { callsOf, expectLawful, hookAt, never, toldResults } from "../support/turns.js";
 
@@ -120,3 +120,17 @@ test.each([0, -1, "100"])("a tool whose timeoutMs is %s is refused when it is li
   const providers = [{ listTools: () => [{ ...toolDef("f"), timeoutMs: ms as number }], execute: () => "x" }];
   await expect(testAgent({ providers })).rejects.toMatchObject({ kind: "invalid-schema" });
 });
+
+test.each(["timeout", "transport", "aborted"] as const)(
+  "a provider that gave a call up (%s) knows no more of its effect than the agent does: the outcome is unknown (U7)",
+  async (kind) => {
+    const execute = () => Promise.reject(new ToolError(kind, "server s went away"));
+    const provider = { listTools: () => [toolDef("pay")], execute };
+    await using t = await testAgent({ script: [callsOf("pay"), stopResponse("done")], providers: [provider] });
+    const { exchanges } = await t.agent.runTurn("hi", "s");
+    expect(exchanges.map(({ outcome }) => outcome)).toEqual(["unknown"]);
+    expect(toldResults(t)["c1"]).toBe(
+      `ToolError(${kind}): server s went away. It is unknown whether its effect happened; check before calling it again.`,
+    );
+  },
+);

@@ -74,7 +74,8 @@ export class CallClock {
   #run(): void {
     const { silenceMs } = this.#limits;
     this.#since = this.#runtime.elapsed();
-    if (this.#left <= silenceMs) this.#stops = [this.#runtime.after(this.#left, () => this.#giveUp("too-long"))];
+    const left = Math.max(0, this.#left);
+    if (left <= silenceMs) this.#stops = [this.#runtime.after(left, () => this.#giveUp("too-long"))];
     else this.#stops = [this.#runtime.after(silenceMs, () => this.#giveUp("silent"))];
   }
 

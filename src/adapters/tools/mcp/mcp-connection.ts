@@ -134,8 +134,9 @@ export class McpConnection {
     return this.#session;
   }
 
+  /** Nothing was asked: it is known that no tool ran. */
   #down(what: string): ToolError {
-    return new ToolError("transport", `server "${safeLabel(this.server)}" ${what}`);
+    return new ToolError("invocation-failed", `server "${safeLabel(this.server)}" ${what}`);
   }
 
   async #renewed(old: McpSession): Promise<McpSession> {
