@@ -1,4 +1,4 @@
-import { adopt } from "./adopt.js";
+import { adopt, isAdopted } from "./adopt.js";
 import { decodeFinishReason } from "./finish-reason.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import type { ModelResponse } from "./model.js";
@@ -12,7 +12,7 @@ import { decodeUsage, isUsage } from "./usage.js";
  */
 export function decodeResponse(value: unknown, place: string): ModelResponse {
   if (!isJsonObject(value)) throw new TypeError(`${place} is no response`);
-  const response = adopt(value, place);
+  const response = adopt(isAdopted(value) ? value : withCounts(value), place);
   if (!isJsonObject(response)) throw new TypeError(`${place} is no response`);
   const fault = listFault(response["parts"], replyPartFault);
   if (fault !== undefined) throw new TypeError(`${place}.parts${fault}`);
@@ -23,6 +23,12 @@ export function decodeResponse(value: unknown, place: string): ModelResponse {
 export function withheldResponse(response: ModelResponse, reason: string): ModelResponse {
   const parts = [{ type: "text", text: `[withheld: ${reason}]` }] as const;
   return adopt({ ...response, parts, finishReason: "content-filter" }, "withheld reply");
+}
+
+/** Not every count that a port makes is one that JSON can hold: the reply is paid for, and is not lost for it. */
+function withCounts(value: JsonObject): JsonObject {
+  const { usage } = value;
+  return isJsonObject(usage) && !isUsage(usage) ? { ...value, usage: decodeUsage(usage) } : value;
 }
 
 const LABELS = ["rawFinishReason", "model", "provider"] as const;

@@ -46,6 +46,8 @@ const brokenCounts: readonly (readonly [string, unknown, object | undefined])[] 
   ["text", "12", undefined],
   ["counts that are text", { inputTokens: "12", outputTokens: 3 }, { outputTokens: 3 }],
   ["counts below zero, without end or in pieces", { inputTokens: -5, outputTokens: 1.7e308, totalTokens: 0.5 }, {}],
+  ["numbers that JSON cannot hold", { inputTokens: Number.NaN, outputTokens: 3, totalTokens: 3n }, { outputTokens: 3 }],
+  ["a list", [1], undefined],
 ];
 
 test.each(brokenCounts)("usage that is %s counts only what is a count", async (_, usage, known) => {
