@@ -22,7 +22,7 @@ export class SqliteTextSearch {
   }
 
   /** The best `limit` entries of `among`, or of all, in no order and perhaps some more. */
-  best(limit: number, among: ((entry: number) => boolean) | undefined): Map<number, number> {
+  best(limit: number, among: ((entry: number) => boolean) | undefined): ReadonlyMap<number, number> {
     return rarestFirst<number, Wanted>(this.#wanted, limit, {
       scan: ({ term, having }, found) => {
         const row = this.#sql.ranks.get(`"${term}"`) ?? {};
