@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NoopObserver } from "../../src/adapters/observers/noop.js";
 import type { TurnEvent, TurnEventType } from "../../src/domain/event.js";
 import type { Observer } from "../../src/ports/observer.js";
-import { runClaims } from "../../src/testkit/claims/index.js";
+import { checkClaims, runClaims } from "../../src/testkit/claims/index.js";
 import { observerClaims } from "../../src/testkit/claims/observer.js";
 import { RecordingObserver } from "../../src/testkit/fakes/recording-observer.js";
 import { sampleEvents } from "../../src/testkit/sample-events.js";
@@ -96,4 +96,19 @@ proveClaims("observerClaims", {
   claims: observerClaims,
   sound: () => ({ observer: observing(() => undefined) }),
   broken: Object.fromEntries(makers),
+});
+
+test("an observer that counts on the start of a reply is found out too", async () => {
+  const make = () => {
+    const begun = new Set<string>();
+    const observer = observing((event) => {
+      if (event.type === "messageStarted") begun.add(`${event.turnId} ${event.messageId}`);
+      if (event.type === "streamChunk" && !begun.has(`${event.turnId} ${event.messageId}`))
+        throw new Error("what reply?");
+    });
+    return { observer };
+  };
+  const claims = observerClaims.filter(({ id }) => id === "observer-takes-half-a-turn");
+  const { results } = await checkClaims({ claims, make });
+  expect(results).toMatchObject([{ outcome: "failed", error: { message: "onEvent threw at streamChunk" } }]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemorySessionStore } from "../../src/adapters/sessions/memory.js";
 import { SessionError } from "../../src/domain/errors.js";
+import { isJsonObject } from "../../src/domain/json.js";
 import type { LoadedSession, Session, SessionDelta } from "../../src/domain/session.js";
 import { checkClaims, sessionStoreClaims, type SessionStoreFixture } from "../../src/testkit/claims/index.js";
 
@@ -99,6 +100,12 @@ const broken: Readonly<Record<string, Break>> = {
   }),
   "large-append": ({ append }) => ({
     append: (id, delta) => append(id, { ...delta, messages: cutTexts(delta.messages) }),
+  }),
+  "message-order": ({ load }) => ({
+    load: async (id, known) => {
+      const session = await load(id, known);
+      return { ...session, messages: session.messages.toSorted((a, b) => a.at - b.at) };
+    },
   }),
   "many-messages": ({ load }) => ({
     load: async (id, known) => {
@@ -249,6 +256,17 @@ const broken: Readonly<Record<string, Break>> = {
     append: (id, { metadata, ...delta }) => {
       const kept = metadata && Object.entries(metadata).filter(([key]) => delta.unset?.includes(key) !== true);
       return append(id, { ...delta, ...(kept && { metadata: Object.fromEntries(kept) }) });
+    },
+  }),
+  "patch-whole": ({ append, load }) => ({
+    append: async (id, { metadata, ...delta }) => {
+      const kept = (await load(id)).metadata;
+      const merged = Object.entries(metadata ?? {}).map(([key, value]) => {
+        const old = kept[key];
+        const both = isJsonObject(value) && isJsonObject(old);
+        return [key, both ? { ...old, ...value } : value] as const;
+      });
+      return append(id, { ...delta, ...(metadata && { metadata: Object.fromEntries(merged) }) });
     },
   }),
   "patch-only": ({ append, load }) => ({

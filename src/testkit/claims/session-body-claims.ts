@@ -96,6 +96,22 @@ export const sessionBodyClaims: readonly SessionStoreClaim[] = [
     },
   },
   {
+    id: "message-order",
+    title: "messages come back in the order in which they were written, whatever their times and ids",
+    async check({ store }) {
+      const messages = [
+        { ...note("m2"), at: 5 },
+        { ...note("m3"), at: 1 },
+        { ...note("m1"), at: 3 },
+      ];
+      await store.save("s", { messages, metadata: {}, revision: 0 });
+      expectEqual((await loadFrom(store, "s")).messages, messages, "after a save");
+      if (store.append === undefined) return;
+      for (const [n, message] of messages.entries()) await store.append("t", deltaOf(`o${n}`, n, [message]));
+      expectEqual((await loadFrom(store, "t")).messages, messages, "after appends");
+    },
+  },
+  {
     id: "many-messages",
     title: "ten thousand messages come back whole, written by one save or by one append",
     needs: "append",

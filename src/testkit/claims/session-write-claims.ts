@@ -178,6 +178,17 @@ export const sessionWriteClaims: readonly SessionStoreClaim[] = [
     },
   },
   {
+    id: "patch-whole",
+    title: "a key that is set is replaced as a whole, objects too",
+    needs: "append",
+    async check({ store }) {
+      const append = appendTo(store);
+      await append("s", deltaOf("o", 0, [], { metadata: { a: { old: 1 }, list: [1, 2] } }));
+      await append("s", deltaOf("p", undefined, [], { metadata: { a: { new: 1 }, list: [3] } }));
+      expectEqual((await loadFrom(store, "s")).metadata, { a: { new: 1 }, list: [3] }, "metadata");
+    },
+  },
+  {
     id: "patch-only",
     title: "messages or a compaction without a base revision are refused without effect",
     needs: "append",
