@@ -90,7 +90,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   tsyringe: ["src/agent/container.ts"],
   "reflect-metadata": ["src/agent/container.ts"],
   "@ai-sdk/provider": ["src/adapters/models/ai-sdk/ai-sdk-types.ts"],
-  ajv: ["src/adapters/tools/json-schema/schema-validator.ts"],
+  ajv: ["src/adapters/tools/json-schema/bounded-ajv.ts", "src/adapters/tools/json-schema/schema-validator.ts"],
   pg: ["src/adapters/databases/postgres-database.ts"],
   "sqlite-vec": ["src/adapters/memory/sqlite-vec.ts"],
   "fast-check": ["any-delta", "any-message", "any-stream", "any-text", "any-tool", "any-transcript"].map(

@@ -18,9 +18,15 @@ export function sameJson(a: Json, b: Json): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const [left, right] = [a as JsonObject, b as JsonObject];
-  const keys = Object.keys(left);
-  if (keys.length !== Object.keys(right).length) return false;
+  const keys = keysOf(left);
+  if (keys.length !== keysOf(right).length) return false;
   return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
+}
+
+/** A field that is undefined is none. */
+function keysOf(value: { readonly [key: string]: Json | undefined }): readonly string[] {
+  const keys = Object.keys(value);
+  return keys.some((key) => value[key] === undefined) ? keys.filter((key) => value[key] !== undefined) : keys;
 }
 
 /** One text for all that is the same JSON, and another for all else; not JSON text of the value itself. */

@@ -1,6 +1,6 @@
 import { adopt } from "./adopt.js";
 import { MemoryError } from "./errors.js";
-import { isJsonObject, type JsonObject } from "./json.js";
+import { isJsonObject, type Json, type JsonObject } from "./json.js";
 
 /** Something worth remembering. `score` is set by a search: higher is nearer; cosine -1..1 for vectors, 0..1 for text search, not clamped. */
 export type MemoryEntry = {
@@ -47,7 +47,30 @@ function queryFault(value: unknown): string | undefined {
   if (typeof query !== "string") return "the query is no text";
   if (threshold !== undefined && (typeof threshold !== "number" || Number.isNaN(threshold)))
     return "threshold is not a number";
-  return filter === undefined || isJsonObject(filter) ? undefined : "the filter is no object";
+  if (filter === undefined) return undefined;
+  if (!isJsonObject(filter)) return "the filter is no object";
+  return jsonFilter(filter) === undefined ? "the filter holds what JSON cannot" : undefined;
+}
+
+/**
+ * The filter of a query as what is stored is written, such as without undefined fields in nested objects; a key that is undefined itself stays, and
+ * equals nothing. Throws `MemoryError("search")` like `topKOf`.
+ */
+export function filterOf(query: MemoryQuery): JsonObject | undefined {
+  topKOf(query);
+  return query.filter && jsonFilter(query.filter);
+}
+
+function jsonFilter(filter: JsonObject): JsonObject | undefined {
+  try {
+    const entries = Object.entries<Json | undefined>(filter);
+    // In a list, since that alone holds any value.
+    return Object.fromEntries(
+      entries.map(([key, value]) => [key, value === undefined ? value : adopt([value], "filter")[0]]),
+    ) as JsonObject;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The entry when it is one; throws `MemoryError("store")` naming the field that is not what it should be. */

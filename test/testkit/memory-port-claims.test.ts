@@ -85,6 +85,13 @@ const broken: Readonly<Record<string, Break>> = {
       typeof entry?.id === "string" ? store({ ...entry, id: entry.id.normalize("NFC") }) : store(entry),
     delete: (id) => remove(id.normalize("NFC")),
   }),
+  "memory-long-names": ({ store, delete: remove }) => ({
+    store: async (entry) =>
+      typeof entry?.id === "string" && entry.id.length > 4_000
+        ? store({ ...entry, id: entry.id.slice(0, 4_000) })
+        : store(entry),
+    delete: (id) => remove(id.slice(0, 4_000)),
+  }),
   replace: ({ store, search }) => {
     const first = new Map<string, MemoryEntry["metadata"]>();
     return {
@@ -202,6 +209,8 @@ const broken: Readonly<Record<string, Break>> = {
   filter: ({ search }) => ({
     search: async (query) => {
       const { filter } = query ?? {};
+      // What is no filter is refused all the same.
+      if (filter) await search({ ...query, topK: 0 });
       const found = await search(filter ? { ...query, filter: undefined, topK: 1_000 } : query);
       const wanted = Object.entries(filter ?? {});
       return found.filter(({ metadata }) => wanted.every(([key, value]) => String(metadata[key]) === String(value)));

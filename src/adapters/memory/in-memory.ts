@@ -2,6 +2,7 @@ import { thrownLabel } from "../../domain/describe-thrown.js";
 import { MemoryError } from "../../domain/errors.js";
 import {
   checkedEntry,
+  filterOf,
   type MemoryEntry,
   type MemoryEntryInput,
   type MemoryQuery,
@@ -56,7 +57,8 @@ export class InMemoryMemory implements MemoryPort {
 
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
-    const { threshold = Number.NEGATIVE_INFINITY, filter, query: text } = query;
+    const { threshold = Number.NEGATIVE_INFINITY, query: text } = query;
+    const filter = filterOf(query);
     const terms = textTerms(text);
     if (topK === 0 || terms.length === 0) return [];
     const among = (number: number): boolean =>

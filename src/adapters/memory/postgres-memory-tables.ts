@@ -27,7 +27,13 @@ export function memoryTablesIn(name: string): MemoryTables {
 export async function migrateMemory(sql: Sql, kind: MemoryErrorKind, tables: MemoryTables): Promise<void> {
   const { schema, versions } = tables;
   const newer = (text: string): Error => new MemoryError(kind, text);
-  await migratePart(sql, { schema, versions, part: "memory", migrations: [firstTables(tables)], newer });
+  await migratePart(sql, {
+    schema,
+    versions,
+    part: "memory",
+    migrations: [firstTables(tables), anyLength(tables)],
+    newer,
+  });
 }
 
 /** A vector is an array, which every server has; where `vector` is installed, that compares them. */
@@ -48,4 +54,11 @@ function firstTables({ memories, terms, fields, totals, spaces, vectors }: Memor
     INSERT INTO ${totals} VALUES (0, 0, NULL);
     CREATE TABLE ${spaces} (key serial PRIMARY KEY, model text NOT NULL, dimensions integer NOT NULL);
     CREATE TABLE ${vectors} (entry bigint PRIMARY KEY, space integer NOT NULL, vector real[] NOT NULL);`;
+}
+
+/** A tree has no room for a long id; a hash has, and is as unique. */
+function anyLength({ memories }: MemoryTables): string {
+  return `
+    ALTER TABLE ${memories} DROP CONSTRAINT ennead_memories_id_key;
+    ALTER TABLE ${memories} ADD CONSTRAINT ennead_memories_one_id EXCLUDE USING hash (id WITH =);`;
 }

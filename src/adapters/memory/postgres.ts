@@ -1,6 +1,7 @@
 import { CompositionError, MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
 import {
   checkedEntry,
+  filterOf,
   type MemoryEntry,
   type MemoryEntryInput,
   type MemoryQuery,
@@ -94,7 +95,7 @@ export class PostgresMemory implements MemoryPort {
     return this.#calls.run("search", "a search", async () => {
       const topK = topKOf(query);
       const { threshold } = query;
-      const filter = encodedFields(query.filter);
+      const filter = encodedFields(filterOf(query));
       const own = indexTerms(query.query);
       if (topK === 0 || own.length === 0) return [];
       const text = query.query;

@@ -2,6 +2,7 @@ import { CompositionError, MemoryError, type MemoryErrorKind } from "../../domai
 import { checkFields } from "../../domain/known-fields.js";
 import {
   checkedEntry,
+  filterOf,
   type MemoryEntry,
   type MemoryEntryInput,
   type MemoryQuery,
@@ -96,7 +97,7 @@ export class SqliteMemory implements MemoryPort {
     return this.#run("search", async () => {
       const topK = topKOf(query);
       const terms = indexTerms(query.query);
-      const asked = { terms, topK, threshold: query.threshold, filter: encodedFields(query.filter) };
+      const asked = { terms, topK, threshold: query.threshold, filter: encodedFields(filterOf(query)) };
       if (topK === 0 || terms.length === 0) return [];
       const file = await this.#opened("search");
       const embedded = await this.#embedder?.embedded(query.query, "search");

@@ -60,12 +60,13 @@ export function indexTerms(text: string): readonly string[] {
   return textTerms(text).map((term) => (term.length <= LONGEST_TERM ? term : hashOf(term)));
 }
 
-const LONGEST_VALUE = 200;
+const LONGEST_INDEXED = 200;
+const HASHED = /^#[0-9a-f]{64}$/;
 
 /** The fields of metadata or of a filter; one that is undefined equals nothing that is stored. */
 export function encodedFields(fields: JsonObject = {}): EncodedFields {
   return Object.entries<Json | undefined>(fields).map(([name, value]) => [
-    textKey(name),
+    fieldName(name),
     value === undefined ? "" : fieldValue(value),
   ]);
 }
@@ -75,10 +76,16 @@ export function fieldLists(fields: EncodedFields): [names: string[], values: str
   return [fields.map(([name]) => name), fields.map(([, value]) => value)];
 }
 
+/** An index has no room for a long name: it goes by its hash, and so does a short one that looks like such a hash. */
+function fieldName(name: string): string {
+  const text = textKey(name);
+  return text.length <= LONGEST_INDEXED && !HASHED.test(text) ? text : `#${hashOf(text)}`;
+}
+
 /** One text for all JSON that is the same, whatever the order of keys; a long one by its hash, which is no JSON. */
 function fieldValue(value: Json): string {
   const text = jsonKey(value);
-  return text.length <= LONGEST_VALUE ? text : `#${hashOf(text)}`;
+  return text.length <= LONGEST_INDEXED ? text : `#${hashOf(text)}`;
 }
 
 function hashOf(text: string): string {

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { CompositionError, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
-import type { MemoryEntry } from "../../domain/memory.js";
+import type { MemoryEntry, MemoryQuery } from "../../domain/memory.js";
 import { givenScope } from "../../domain/memory-scope.js";
 import { errorResult } from "../../domain/tool.js";
 import type { Awaitable } from "../../ports/awaitable.js";
@@ -36,7 +36,7 @@ export type MemoryToolsOptions = {
 
 const NAMES: readonly MemoryToolName[] = ["remember", "recall", "forget"];
 const FIELDS = ["scope", "memory", "tools", "metadata", "topK", "threshold", "maxLength"];
-/** Among so many entries like its text the one to forget is looked for. */
+/** Among so many entries like its text the one to forget is looked for first; where there are more, among ten times as many. */
 const FORGET_AMONG = 50;
 
 /**
@@ -100,13 +100,20 @@ function forget(options: MemoryToolsOptions): DefinedTool {
     async execute({ id, content }, context) {
       const memory = memoryOf(options, context);
       const filter = await scopeOf(options, context);
-      // The port deletes any id. That this one is in the scope, only a search can tell.
-      const like = await memory.search({ query: content, topK: FORGET_AMONG, filter });
-      if (!like.some((entry) => entry.id === id)) return errorResult("There is no such entry.");
+      if (!(await isThere(memory, id, { query: content, filter }))) return errorResult("There is no such entry.");
       await memory.delete(id);
       return { forgotten: id };
     },
   });
+}
+
+/** The port deletes any id. That this one is in the scope, only a search can tell. */
+async function isThere(memory: MemoryAccess, id: string, query: Omit<MemoryQuery, "topK">): Promise<boolean> {
+  for (let topK = FORGET_AMONG; ; topK *= 10) {
+    const like = await memory.search({ ...query, topK });
+    if (like.some((entry) => entry.id === id)) return true;
+    if (like.length < topK) return false;
+  }
 }
 
 function memoryOf({ memory }: MemoryToolsOptions, context: ToolContext): MemoryAccess {

@@ -1,4 +1,5 @@
 import { MemoryError } from "../../domain/errors.js";
+import type { Json } from "../../domain/json.js";
 import { DEFAULT_TOP_K, type MemoryQuery } from "../../domain/memory.js";
 import { expectEqual, expectRejection, expectThat } from "./expectations.js";
 import { ALL, found, type MemoryPortClaim, storeAll } from "./memory-fixture.js";
@@ -94,13 +95,14 @@ export const memorySearchClaims: readonly MemoryPortClaim[] = [
         { query: "apple", threshold: Number.NaN },
         { query: "apple", threshold: "0" },
         { query: "apple", filter: null },
+        ...[Number.NaN, 1n, () => 1, { deep: [Number.NaN] }].map((k) => ({ query: "apple", filter: { k } })),
         { query: 5 },
         {},
         null,
         undefined,
       ];
       for (const query of queries) {
-        const what = `search ${JSON.stringify(query) ?? "nothing"}`;
+        const what = `query ${queries.indexOf(query)}`;
         await expectRejection(() => memory.search(query as MemoryQuery), MemoryError, ["search"], what);
       }
     },
@@ -154,6 +156,9 @@ export const memorySearchClaims: readonly MemoryPortClaim[] = [
         [{ k: 1 }, []],
         [{ o: { b: [2], a: 1 }, k: 5 }, ["e0", "e5"]],
         [{ o: { a: 1 } }, []],
+        // As it would be stored: a field that is undefined is none, and a key that is undefined equals nothing.
+        [{ o: { a: 1, b: [2], c: undefined as unknown as Json } }, ["e0", "e5"]],
+        [{ k: undefined as unknown as Json }, []],
         [{ missing: null }, []],
         [{ toString: "x" }, ["e6"]],
         [{ ["__proto__"]: {} }, []],

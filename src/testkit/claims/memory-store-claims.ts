@@ -73,6 +73,25 @@ export const memoryStoreClaims: readonly MemoryPortClaim[] = [
     },
   },
   {
+    id: "memory-long-names",
+    title: "ids, and names and values of metadata, may have any length: each is found by the whole of it",
+    needs: "search",
+    async check({ memory }) {
+      // No text that a database could store in fewer bytes.
+      const long = Array.from({ length: 2_000 }, (_, n) => ((n * 7_919) % 1_000_003).toString(36)).join("-");
+      const entries = [`${long}a`, `${long}b`].map((text) => ({
+        id: text,
+        content: "apple",
+        metadata: { [text]: text },
+      }));
+      await storeAll(memory, ...entries);
+      for (const { id, metadata } of entries)
+        expectEqual(await found(memory, { query: "apple", filter: metadata }), [id], "the entry with the long field");
+      await memory.delete(`${long}a`);
+      expectEqual(await found(memory, "apple"), [`${long}b`], "the entry not deleted");
+    },
+  },
+  {
     id: "replace",
     title: "a store under an id that is there replaces content and metadata",
     needs: "search",

@@ -40,6 +40,16 @@ describe("memoryTools", () => {
     },
   });
 
+  it("forgets an entry however many are like it", async () => {
+    const memory = new InMemoryMemory();
+    for (let n = 0; n < 120; n++) await memory.store({ id: `e${n}`, content: "tea", metadata: { user: "ann" } });
+    const call = asUser(memory);
+    expect(await call("ann", "forget", { id: "e0", content: "tea" })).toEqual({ forgotten: "e0" });
+    expect(await call("ann", "forget", { id: "e0", content: "tea" })).toMatchObject({ isError: true });
+    expect(await call("bob", "forget", { id: "e1", content: "tea" })).toMatchObject({ isError: true });
+    expect(await memory.search({ query: "tea", topK: 1_000 })).toHaveLength(119);
+  });
+
   it("lets a model remember in one session and recall in another", async () => {
     const memory = new InMemoryMemory();
     await using fixture = await testAgent({
