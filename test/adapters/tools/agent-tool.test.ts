@@ -225,7 +225,7 @@ describe("agentTool", () => {
       "a call of it needs a decision",
       [toolCallResponse("pay", "p1", {})],
       { tools: { pay: toolOutcome.ok() }, hooks: [approval({ tools: ["pay"] })] },
-      "researcher waits for a decision about a call of pay; its task is not done.",
+      "researcher waits for a decision about a call of pay; its task is not done. Say so; it goes on where that is decided, not by another call.",
     ],
     ["it has nothing to say", [stopResponse("")], {}, "researcher is done and said nothing."],
   ])("tells the model what became of it when %s", async (_what, script, child, text) => {

@@ -20,9 +20,10 @@ export function resultOfTurn(name: string, turn: TurnResult, kind: AnswerKind): 
       return errorResult(`${name} stopped before it was done${reason}.${saidSoFar(turn.text)}`, { details });
     }
     case "deferred":
-      return errorResult(`${name} waits for a decision about ${waitingCalls(turn)}; its task is not done.`, {
-        details,
-      });
+      return errorResult(
+        `${name} waits for a decision about ${waitingCalls(turn)}; its task is not done. Say so; it goes on where that is decided, not by another call.`,
+        { details },
+      );
     case "aborted":
       return errorResult(`${name} was aborted before it was done.${saidSoFar(turn.text)}`, { details });
     default:
