@@ -12,7 +12,12 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   core: ["src/domain", "src/ports", ...smallModelFiles],
   agent: ["src/agent"],
   wire: wireFiles,
-  tool: ["src/adapters/tools/schema-check", "src/adapters/tools/checked-output.ts", "src/adapters/tools/made-tool.ts"],
+  tool: [
+    "src/adapters/tools/schema-check",
+    "src/adapters/tools/check-definition.ts",
+    "src/adapters/tools/checked-output.ts",
+    "src/adapters/tools/made-tool.ts",
+  ],
   databases: [
     "src/adapters/databases",
     "src/adapters/sessions/session-text.ts",
