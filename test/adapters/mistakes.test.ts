@@ -9,7 +9,9 @@ import { defineTool, Type } from "../../src/adapters/tools/index.js";
 
 it("a tool without an execute function is refused by its name when it is defined", () => {
   const definition = { name: "look", description: "looks", parameters: Type.Object({}) };
-  expect(() => defineTool(definition as never)).toThrow(/CompositionError\(invalid-config\): tool look has no execute/);
+  expect(() => defineTool(definition as never)).toThrow(
+    /CompositionError\(invalid-config\): defineTool look has no execute/,
+  );
 });
 
 it.each([[undefined], ["/x.db"], [{}], [{ file: "/x.db" }], [{ path: "" }]])(

@@ -122,7 +122,7 @@ describe("the end", () => {
     await s.mcp.onShutdown();
     await s.mcp.onShutdown();
     await gone(pids);
-    expect(await s.text("s__pid")).toBe('ToolError(transport): server "s" is closed');
+    expect(await s.text("s__pid")).toBe('ToolError(invocation-failed): server "s" is closed');
   });
 
   test("in the middle of a start leaves no process", async () => {
@@ -218,7 +218,7 @@ describe("nobody waits for a server", () => {
     const pending = s.text("s__f");
     expect(await s.names()).toEqual(["s__die", "s__f", "other__f"]);
     await s.mcp.onShutdown();
-    expect(await pending).toMatch("ToolError(transport)");
+    expect(await pending).toMatch('ToolError(invocation-failed): server "s" is not connected');
   });
 
   test("whose listing took too long: the next one goes on beside", async () => {
