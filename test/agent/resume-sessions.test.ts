@@ -73,7 +73,11 @@ test.each([
   expect(error.kind).toBe("session");
   expect(error.message).toContain("leads back");
   expect(t.sessions.saveSnapshots()).toEqual([]);
-  for (const id of Object.keys(sessions)) await t.agent.appendMessage(id, { role: "user", content: "free" });
+  for (const id of Object.keys(sessions)) {
+    // Said by whoever got the lock of the session.
+    const refusal = await rejectionOf(t.agent.appendMessage(id, { role: "user", content: "free" }));
+    expect(refusal.message).toContain(`session ${id} goes on in`);
+  }
 });
 
 test("with fork a redirected session is resumed where it stands (S5)", async () => {
