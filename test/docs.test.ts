@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
@@ -35,6 +35,14 @@ describe.each(guides())("%s", (path) => {
   test("links to files that exist", () => {
     for (const link of linksOf(text)) expect(existsSync(join(dirname(path), link)), link).toBe(true);
   });
+});
+
+test("each decision has a number of its own, in its name and in its title", () => {
+  const names = readdirSync("docs/decisions").sort();
+  const numbers = names.map((_, at) => String(at + 1).padStart(4, "0"));
+  expect(names.map((name) => name.slice(0, 5))).toEqual(numbers.map((number) => `${number}-`));
+  const titles = names.map((name) => readFileSync(join("docs/decisions", name), "utf8").slice(0, 7));
+  expect(titles).toEqual(numbers.map((number) => `# ${number} `));
 });
 
 describe("the check of the guides", () => {
