@@ -1,9 +1,10 @@
 import type { Turn } from "../domain/turn.js";
-import { withEnding, withModelCall } from "../domain/turn.js";
+import { withModelCall } from "../domain/turn.js";
 import type { ModelError } from "../domain/errors.js";
 import { type Attempt, tryOnce } from "./model-attempt.js";
 import { ModelCall } from "./model-call.js";
-import { type Ended, type RoundContext, roundContext } from "./model-request.js";
+import { withEnded } from "./ended-by-hook.js";
+import { type RoundContext, roundContext } from "./model-request.js";
 import { RoundRetries } from "./model-retry.js";
 import { takeAborted, takeExceeded, takeFailure, takeInterrupted, takeRefused, takeReply } from "./take-reply.js";
 import type { TurnRun } from "./turn-run.js";
@@ -12,7 +13,7 @@ import type { TurnRun } from "./turn-run.js";
 export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
   const context = await roundContext(run);
   let counted = withCompressorCalls(run, turn);
-  if ("ended" in context) return withEnded(counted, context.ended);
+  if ("ended" in context) return withEnded(counted, context);
   const call = new ModelCall(run);
   const retries = new RoundRetries(run);
   let sent: RoundContext = context;
@@ -53,7 +54,7 @@ async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): 
     case "interrupted":
       return takeInterrupted(run, call, turn, { asked: result.sent !== undefined });
     case "ended":
-      return withEnded(turn, result.ended);
+      return withEnded(turn, result);
     case "too-large":
       return takeRefused(call, turn, "bytes");
   }
@@ -64,9 +65,4 @@ function broken(run: TurnRun, call: ModelCall, turn: Turn, error: ModelError): P
   if (run.signal.aborted) return takeAborted(run, call, turn);
   if (run.control.interrupted) return takeInterrupted(run, call, turn, { asked: true });
   return takeFailure(run, call, turn, error);
-}
-
-function withEnded(turn: Turn, ended: Ended["ended"]): Turn {
-  if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
-  return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
 }

@@ -6,7 +6,8 @@ import type { Outcome } from "../ports/step-scope.js";
 import { CutOff } from "./cut-off.js";
 import { isFree } from "./draw.js";
 import type { ModelCall } from "./model-call.js";
-import { type Ended, type PreparedRequest, prepareRequest, type RoundContext } from "./model-request.js";
+import type { Ended } from "./ended-by-hook.js";
+import { type PreparedRequest, prepareRequest, type RoundContext } from "./model-request.js";
 import { withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 

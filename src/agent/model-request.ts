@@ -4,8 +4,8 @@ import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, Message } from "../domain/message.js";
 import type { ChatOptions } from "../domain/model.js";
 import type { Awaitable } from "../ports/awaitable.js";
-import type { StageOutcome } from "../domain/stage.js";
 import type { ToolDef } from "../domain/tool.js";
+import { type Ended, endedBy } from "./ended-by-hook.js";
 import { compressContext } from "./compression.js";
 import { givenContext, sendable } from "./hook-messages.js";
 import { type Settings, withoutCustom } from "./settings.js";
@@ -23,9 +23,6 @@ export type PreparedRequest = {
 
 /** What a round sends without the system prompt; `plain` when it is known to hold no custom message. */
 export type RoundContext = { readonly messages: readonly AgentMessage[]; readonly plain: boolean };
-
-/** A hook ended the turn instead. */
-export type Ended = { readonly ended: { readonly kind: "stop" | "abort"; readonly reason: string } };
 
 /** The conversation a round sends: after `beforeContext` and compression, without the system prompt. */
 export function roundContext(run: TurnRun): Awaitable<RoundContext | Ended> {
@@ -131,9 +128,4 @@ function projected(
 function buildError(what: string, error: unknown): unknown {
   if (Defect.is(error)) return error;
   return new ModelError("request-build", `${what} failed`, { cause: error });
-}
-
-function endedBy({ outcome }: { readonly outcome?: StageOutcome }): Ended | undefined {
-  if (outcome?.kind !== "stop" && outcome?.kind !== "abort") return undefined;
-  return { ended: { kind: outcome.kind, reason: outcome.reason } };
 }

@@ -1,10 +1,10 @@
 import { AgentError } from "../domain/errors.js";
 import type { ToolListReason } from "../domain/stage.js";
 import type { ToolDef } from "../domain/tool.js";
-import { type Turn, withEnding } from "../domain/turn.js";
+import type { Turn } from "../domain/turn.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { ToolProvider } from "../ports/tool-provider.js";
-import type { Ended } from "./model-request.js";
+import { type Ended, endedBy, withEnded } from "./ended-by-hook.js";
 import { isCollision, ListFailure, listingsOf, listTools, withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -20,9 +20,7 @@ export async function resolveTools(run: TurnRun, turn: Turn, reason: ToolListRea
   const ended = run.stages.has("chooseTools") ? await chooseTools(run, reason) : undefined;
   run.shown = run.table;
   run.bus.publish("toolsResolved", { tools: [...run.table.defs] });
-  if (ended === undefined) return turn;
-  if (ended.kind === "stop") return withEnding(turn, { stopped: ended.reason });
-  return withEnding(turn, { hookAborted: { reason: ended.reason, error: undefined } });
+  return ended === undefined ? turn : withEnded(turn, ended);
 }
 
 /** What the providers list, each within `storeTimeoutMs`: one that is away fails or is left out, and hangs nothing. */
@@ -43,9 +41,8 @@ function listFailure(error: unknown): unknown {
   return new AgentError("runtime", text, { cause: error });
 }
 
-async function chooseTools(run: TurnRun, reason: ToolListReason): Promise<Ended["ended"] | undefined> {
-  const { stage, outcome } = await run.stages.forward({ kind: "chooseTools", reason, tools: run.table.defs });
-  if (stage.tools !== run.table.defs) run.table = withDefs(run.table, stage.tools);
-  if (outcome?.kind === "stop" || outcome?.kind === "abort") return { kind: outcome.kind, reason: outcome.reason };
-  return undefined;
+async function chooseTools(run: TurnRun, reason: ToolListReason): Promise<Ended | undefined> {
+  const passed = await run.stages.forward({ kind: "chooseTools", reason, tools: run.table.defs });
+  if (passed.stage.tools !== run.table.defs) run.table = withDefs(run.table, passed.stage.tools);
+  return endedBy(passed);
 }

@@ -1,6 +1,7 @@
 import type { MessageInput } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { type Turn, withEnding } from "../domain/turn.js";
+import { endedBy, withEnded } from "./ended-by-hook.js";
 import { accept } from "./open-turn.js";
 import type { Queue } from "./turn-inbox.js";
 import type { TurnRun } from "./turn-run.js";
@@ -34,13 +35,10 @@ export async function takeMessages(run: TurnRun, turn: Turn, given: readonly Mes
   let messages = given.map(run.stamp);
   run.undelivered = messages;
   if (run.stages.has("beforeSteering")) {
-    const { stage, outcome } = await run.stages.forward({ kind: "beforeSteering", input: given });
-    if (outcome?.kind === "stop") return withEnding(turn, { stopped: outcome.reason });
-    if (outcome?.kind === "abort") {
-      return withEnding(turn, { hookAborted: { reason: outcome.reason, error: undefined } });
-    }
-    if (stage.input !== given) messages = stage.input.map(run.stamp);
-    run.undelivered = messages;
+    const passed = await run.stages.forward({ kind: "beforeSteering", input: given });
+    const ended = endedBy(passed);
+    if (ended !== undefined) return withEnded(turn, ended);
+    if (passed.stage.input !== given) run.undelivered = messages = passed.stage.input.map(run.stamp);
   }
   const limit = run.output?.refusal(...messages);
   if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
