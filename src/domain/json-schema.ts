@@ -140,6 +140,16 @@ export function itemSchema(schema: JsonObject, index: number): unknown {
   return Array.isArray(items) ? schema["additionalItems"] : items;
 }
 
+/** What JSON Schema calls the kinds of JSON values. */
+export const JSON_TYPES: ReadonlySet<unknown> = new Set([
+  ...["object", "array", "string", "number", "integer", "boolean", "null"],
+]);
+
+/** A property's name as one step of a JSON pointer. */
+export function escapePointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 function unescapePointer(token: string): string {
   let text = token;
   try {

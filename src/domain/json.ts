@@ -29,7 +29,7 @@ function keysOf(value: { readonly [key: string]: Json | undefined }): readonly s
   return keys.some((key) => value[key] === undefined) ? keys.filter((key) => value[key] !== undefined) : keys;
 }
 
-/** One text for all that is the same JSON, and another for all else; not JSON text of the value itself. */
+/** One text for all that is the same JSON, and another for all else; not JSON text of the value itself. Memories keep it, so it stays as it is. */
 export function jsonKey(value: Json): string {
   return JSON.stringify(ordered(value));
 }

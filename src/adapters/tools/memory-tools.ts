@@ -36,7 +36,7 @@ export type MemoryToolsOptions = {
 
 const NAMES: readonly MemoryToolName[] = ["remember", "recall", "forget"];
 const FIELDS = ["scope", "memory", "tools", "metadata", "topK", "threshold", "maxLength"];
-/** Among so many entries like its text the one to forget is looked for first; where there are more, among ten times as many. */
+/** Among so many entries like its text the one to forget is looked for first, then, while there are more, among ten times as many. */
 const FORGET_AMONG = 50;
 
 /**

@@ -1,6 +1,7 @@
 import { FormatRegistry, Kind, type TSchema, TypeRegistry } from "@sinclair/typebox";
 import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject, type Json, type JsonObject } from "../../domain/json.js";
+import { JSON_TYPES } from "../../domain/json-schema.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import { SchemaCheck } from "./schema-check/schema-check.js";
 import { SchemaFault, schemasOf } from "./schema-check/schema-document.js";
@@ -46,7 +47,6 @@ function unmet(schema: JsonObject, value: Json): string | undefined {
 
 /** More steps in a place than a definition may have; one that holds itself has no last one. */
 const MAX_STEPS = 256;
-const JSON_TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean", "null", "array", "object"]);
 /** The kinds whose keywords say all there is to check. */
 const KINDS: ReadonlySet<string> = new Set([
   ...["Any", "Array", "Boolean", "Import", "Integer", "Intersect", "Literal", "Never", "Not", "Null", "Number"],

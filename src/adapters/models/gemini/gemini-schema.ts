@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import { JSON_TYPES } from "../../../domain/json-schema.js";
 
 /** Keywords the provider documents, and takes as they are. */
 const KEPT = ["title", "description", "format", "minItems", "maxItems", "minimum", "maximum", "propertyOrdering"];
 const LISTS = ["anyOf", "oneOf", "prefixItems"];
 const MAPS = ["properties", "$defs"];
-const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 /**
  * A JSON Schema in the subset the provider takes. `const` becomes an `enum`, `definitions` become `$defs`, `allOf` is joined; an `enum`
@@ -64,7 +64,7 @@ function listOf(list: readonly Json[], defs: ReadonlySet<string>): readonly Json
 function typeFields(schema: JsonObject): JsonObject {
   const { type, enum: given, const: only } = schema;
   const values = only === undefined ? itemsOf(given) : [only];
-  const types = (itemsOf(type) ?? [type]).flatMap((one) => (TYPES.includes(String(one)) ? [String(one)] : []));
+  const types = (itemsOf(type) ?? [type]).flatMap((one) => (JSON_TYPES.has(one) ? [String(one)] : []));
   const fitting = values?.filter((value) => types.length === 0 || types.some((one) => isOf(value, one)));
   const sendable: readonly Json[] = fitting?.filter((value) => ["string", "number"].includes(typeof value)) ?? [];
   const named = types.length > 0 ? types : typesOf(fitting ?? []);

@@ -9,7 +9,7 @@ import { replyText } from "./openai-chat-content.js";
 import { failureOf, finishReasonOf, isReason } from "./openai-chat-finish.js";
 import { ReasoningReader } from "./openai-chat-reasoning.js";
 import { openAiUsage } from "../openai/openai-usage.js";
-import { type Complaint, complaintInStream, complaintOf } from "../wire/provider-complaint.js";
+import { complaintInStream, complaintOf } from "../wire/provider-complaint.js";
 import { listField, objectField, textField } from "../wire/wire-json.js";
 
 /**
@@ -64,7 +64,8 @@ export class ChatDecoder implements ReplyDecoder {
     const told = choices.map((choice) => choice["usage"]).find(isJsonObject);
     this.#takeUsage(value["usage"] ?? told ?? objectField(value, "x_groq")?.["usage"]);
     const complaint =
-      complaintInStream(value, { isErrorEvent }) ?? choices.map(({ error }) => complaintOf(error)).find(isComplaint);
+      complaintInStream(value, { isErrorEvent }) ??
+      choices.map(({ error }) => complaintOf(error)).find((found) => found !== undefined);
     if (complaint !== undefined) throw streamFailure(complaint, value);
     for (const choice of choices) this.#takeReason(textField(choice, "finish_reason"));
   }
@@ -137,8 +138,4 @@ export class ChatDecoder implements ReplyDecoder {
     this.#hasOutput = true;
     this.#emit(chunk);
   }
-}
-
-function isComplaint(found: Complaint | undefined): found is Complaint {
-  return found !== undefined;
 }

@@ -1,6 +1,6 @@
+import { escapePointer } from "../../../domain/json-schema.js";
 import { safeLine } from "../../../domain/safe-label.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
-import { escapeKey } from "../schema-check/schema-document.js";
 
 const MAX_ISSUES = 16;
 const MAX_TEXT = 300;
@@ -32,7 +32,7 @@ export function schemaIssues(errors: readonly SchemaError[]): readonly Validatio
 function pathOf({ instancePath, params }: SchemaError): string {
   const { missingProperty, additionalProperty, unevaluatedProperty, propertyName } = params;
   const key = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName;
-  return typeof key === "string" ? `${instancePath}/${escapeKey(key)}` : instancePath;
+  return typeof key === "string" ? `${instancePath}/${escapePointer(key)}` : instancePath;
 }
 
 function expectedOf({ keyword, params, message }: SchemaError): string | undefined {

@@ -84,7 +84,7 @@ export class McpSession {
     }
     this.#client.fallbackRequestHandler = (request) => {
       if (request.method === "elicitation/create") return Promise.resolve({ action: "decline" });
-      return Promise.reject(Object.assign(new Error("Method not found"), { code: -32601 }));
+      return Promise.reject(Object.assign(new Error("Method not found"), { code: METHOD_NOT_FOUND }));
     };
   }
 

@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
-
-const TYPES: ReadonlySet<unknown> = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
+import { JSON_TYPES } from "../../../domain/json-schema.js";
 
 type Kind =
   | "schema"
@@ -33,7 +32,8 @@ function of(kind: Kind, keywords: string): readonly (readonly [string, Kind])[] 
 
 /** Whether a keyword may hold that value; of schemas in it only their number is looked at. */
 export function isLegalKeyword(keyword: string, value: Json): boolean {
-  if (keyword === "type") return TYPES.has(value) || (isFilledList(value) && value.every((type) => TYPES.has(type)));
+  if (keyword === "type")
+    return JSON_TYPES.has(value) || (isFilledList(value) && value.every((type) => JSON_TYPES.has(type)));
   if (keyword === "enum") return Array.isArray(value);
   switch (KINDS.get(keyword)) {
     case "schemas":

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../domain/json.js";
-import { referredTo } from "../../../domain/json-schema.js";
+import { escapePointer, referredTo } from "../../../domain/json-schema.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 
 /** A schema inside a document: what it says, and the JSON pointer to it. */
@@ -81,7 +81,7 @@ export function partsOf({ schema, place }: PlacedSchema): readonly Part[] {
   for (const keyword of [...NAMED, ...NAMED_IN_PLACE]) {
     const byName = own(schema, keyword);
     if (isJsonObject(byName))
-      for (const [name, one] of Object.entries(byName)) add(one, keyword, `/${escapeKey(name)}`);
+      for (const [name, one] of Object.entries(byName)) add(one, keyword, `/${escapePointer(name)}`);
   }
   return parts;
 }
@@ -89,9 +89,4 @@ export function partsOf({ schema, place }: PlacedSchema): readonly Part[] {
 /** A keyword's value; nothing where the schema only inherits one. */
 export function own(schema: JsonObject, keyword: string): unknown {
   return Object.hasOwn(schema, keyword) ? schema[keyword] : undefined;
-}
-
-/** A property's name as one step of a JSON pointer. */
-export function escapeKey(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

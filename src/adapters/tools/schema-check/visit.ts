@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../domain/json.js";
-import type { SchemaReading } from "../../../domain/json-schema.js";
+import { escapePointer, type SchemaReading } from "../../../domain/json-schema.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
 import type { PatternTests } from "./pattern-tests.js";
 
@@ -75,5 +75,5 @@ const NOTHING = { item: "nothing: there is no such item", property: "nothing: th
 
 /** The JSON pointer to a part of what a pointer leads to. */
 export function pointer(path: string, key: string | number): string {
-  return `${path}/${typeof key === "number" ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${path}/${typeof key === "number" ? key : escapePointer(key)}`;
 }

@@ -1,3 +1,4 @@
+import { escapePointer } from "../../../domain/json-schema.js";
 import { safeLine } from "../../../domain/safe-label.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
 import type { StandardIssue } from "./standard-types.js";
@@ -19,7 +20,7 @@ export function standardIssues(issues: readonly StandardIssue[], value: unknown)
 
 function pointerOf({ path = [] }: StandardIssue): string {
   const steps = [...path].map((step) => String(typeof step === "object" ? step.key : step));
-  return steps.map((step) => `/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return steps.map((step) => `/${escapePointer(step)}`).join("");
 }
 
 /** Some libraries say what they expected beside their message, without what they got. */
