@@ -184,6 +184,17 @@ describe("jsonSchemaTool", () => {
     ]);
   });
 
+  it("compares with constants and among items whatever methods a value seems to bring", () => {
+    const own = [{ toString: [] }, { valueOf: 1 }, [{ constructor: 1 }]];
+    for (const value of own) {
+      for (const keyword of [{ const: {} }, { enum: [{}, { a: 1 }] }]) {
+        expect(issues(object({ x: keyword }), { x: value })).toHaveLength(1);
+      }
+      expect(issues(object({ x: { const: value } }), { x: value })).toEqual([]);
+      expect(issues(object({ x: { uniqueItems: true } }), { x: [value, {}, value] })).toHaveLength(1);
+    }
+  });
+
   it("matches patterns in time that grows with the text alone", () => {
     const evil = object({ x: { type: "string", pattern: "^(a+)+$" } });
     expect(issues(evil, { x: `${"a".repeat(20_000)}!` })).toEqual(['/x to match pattern "^(a+)+$"']);

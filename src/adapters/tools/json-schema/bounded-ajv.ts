@@ -45,7 +45,7 @@ const STEP = "ennead-step";
 
 /**
  * A validator whose work is counted: nested unions take time that doubles with each level, and Ajv compares the items of a list, and the
- * values of an enumeration, each with each. The schema is copied. The validator throws a RangeError when the work is over.
+ * values of an enumeration, each with each, asking the value for methods of its own. The schema is copied. The validator throws a RangeError when the work is over.
  */
 export function boundedValidator(schema: JsonObject, options: BoundedOptions): ValidateFunction {
   const { work, patterns, formats, allErrors } = options;
@@ -106,6 +106,11 @@ function addCountingKeywords(ajv: Ajv2020, work: Work): void {
     schemaType: "array",
     error: { message: "must be one of the values", params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}` },
     compile: (members: readonly Json[]) => isAmong(members, work),
+  });
+  ajv.removeKeyword("const").addKeyword({
+    keyword: "const",
+    error: { message: "must be equal to constant", params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}` },
+    compile: (member: Json) => isAmong([member], work),
   });
 }
 
