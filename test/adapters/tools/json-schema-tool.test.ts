@@ -185,8 +185,8 @@ describe("jsonSchemaTool", () => {
   });
 
   it("compares with constants and among items whatever methods a value seems to bring", () => {
-    const own = [{ toString: [] }, { valueOf: 1 }, [{ constructor: 1 }]];
-    for (const value of own) {
+    for (const text of ['{"toString":[]}', '{"valueOf":1}', '[{"constructor":1}]']) {
+      const value = parsed(text);
       for (const keyword of [{ const: {} }, { enum: [{}, { a: 1 }] }]) {
         expect(issues(object({ x: keyword }), { x: value })).toHaveLength(1);
       }
