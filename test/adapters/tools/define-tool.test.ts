@@ -270,10 +270,10 @@ describe("defineTool", () => {
       Type.Union(["a", "b", "c"].map((op) => Type.Object({ left: Type.Optional(self), op: Type.Literal(op) }))),
     );
     let deep: JsonObject = { op: "c" };
-    for (let level = 0; level < 60; level++) deep = { op: "c", left: deep };
+    for (let level = 0; level < 60; level++) deep = { left: deep, op: "c" };
     expect(issues(Type.Object({ node }), { node: deep })).toEqual([]);
     let wrong: JsonObject = { op: "d" };
-    for (let level = 0; level < 60; level++) wrong = { op: "c", left: wrong };
+    for (let level = 0; level < 60; level++) wrong = { left: wrong, op: "c" };
     expect(issues(Type.Object({ node }), { node: wrong }).length).toBeGreaterThan(0);
   });
 

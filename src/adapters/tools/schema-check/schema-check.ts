@@ -118,7 +118,7 @@ class Run implements Check {
     const visit = new Visit(value, { path: "", depth }, { most: 1, seen: this.#fresh() });
     this.#apply(schema, visit);
     const verdict = visit.found.length === 0 && (visit.seen ?? NOTHING_SEEN);
-    if (!this.exhausted) known?.set(schema, verdict);
+    known?.set(schema, verdict);
     return verdict;
   }
 
