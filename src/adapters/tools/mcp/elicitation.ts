@@ -8,7 +8,7 @@ import { schemaIssues } from "../schema-check/schema-check.js";
 export type ElicitationRequest = {
   readonly server: string;
   readonly message: string;
-  /** Aborted when the server or its connection no longer waits. */
+  /** Aborted when the server, its connection or the calls that ran when it asked no longer wait. */
   readonly signal: AbortSignal;
 } & (
   | { readonly mode: "form"; readonly schema: JsonObject }

@@ -11,6 +11,7 @@ import { McpSession, type SessionCall } from "./mcp-session.js";
 import { lastWords, secretsOf, transportOf } from "./mcp-transports.js";
 import { Noises } from "./noises.js";
 import { orAborted } from "./or-aborted.js";
+import { Questions } from "./questions.js";
 import type { Secrets } from "./secrets.js";
 import type { ToolPages } from "./tool-pages.js";
 
@@ -43,7 +44,7 @@ export class McpConnection {
   readonly #listener: ConnectionListener;
   readonly #secrets: Secrets;
   readonly #backOff: BackOff;
-  readonly #clocks = new Set<CallClock>();
+  readonly #questions = new Questions();
   readonly #closed = new AbortController();
   #session: McpSession | undefined;
   #connecting: Promise<void> | undefined;
@@ -54,7 +55,6 @@ export class McpConnection {
   #stale = false;
   /** The last listing took too long: nobody waits for the next. */
   #slow = false;
-  #asking = 0;
   #leftovers = new Set<Promise<void>>();
 
   constructor(server: string, options: McpServer, settings: McpSettings, listener: ConnectionListener) {
@@ -88,8 +88,7 @@ export class McpConnection {
   async call({ ask, decode, signal, onProgress }: ConnectionCall): Promise<ToolResult> {
     const { timeoutMs: silenceMs = SILENCE_MS, maxTotalTimeoutMs: totalMs = TOTAL_MS } = this.#options;
     const clock = new CallClock(signal, { silenceMs, totalMs }, this.#settings.runtime);
-    if (this.#asking > 0) clock.hold();
-    this.#clocks.add(clock);
+    this.#questions.begin(clock);
     const call: SessionCall = {
       signal: clock.signal,
       onProgress: (progress) => {
@@ -109,8 +108,7 @@ export class McpConnection {
     } catch (error) {
       throw callError(error, safeLabel(this.server), clock, this.#secrets);
     } finally {
-      clock.end();
-      this.#clocks.delete(clock);
+      this.#questions.end(clock);
     }
   }
 
@@ -142,7 +140,7 @@ export class McpConnection {
   async #renewed(old: McpSession): Promise<McpSession> {
     if (this.#session === old) {
       this.#session = undefined;
-      this.#leave(old.close());
+      this.#leave(old.retire(this.#closed.signal));
     }
     await this.#connect();
     if (this.#session === undefined) throw this.#down("is not connected");
@@ -175,7 +173,7 @@ export class McpConnection {
         onNoise: (error) => {
           if (!this.#closed.signal.aborted) noises.add(error.message, reasonOf(error, this.#secrets));
         },
-        onAsking: (asking) => this.#hold(asking),
+        onAsking: () => this.#questions.ask(),
       },
     );
     try {
@@ -272,14 +270,6 @@ export class McpConnection {
     if (this.#failureTold) return;
     this.#failureTold = true;
     this.#listener.onEvent({ type: "failed", server: this.server, reason });
-  }
-
-  #hold(asking: boolean): void {
-    this.#asking += asking ? 1 : -1;
-    for (const clock of this.#clocks) {
-      if (this.#asking > 0) clock.hold();
-      else clock.release();
-    }
   }
 
   /** What still ends in the background; `close` waits for it. */

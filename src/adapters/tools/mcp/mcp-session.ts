@@ -1,9 +1,10 @@
-import { Client, ProtocolError, type Transport } from "@modelcontextprotocol/client";
+import { Client, ProtocolError, type RequestOptions, type Transport } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../domain/json.js";
 import { askUser } from "./elicitation.js";
 import { LONGEST_MS } from "./mcp-runtime.js";
 import type { McpServerLimits, McpSettings } from "./mcp-options.js";
 import { orAborted } from "./or-aborted.js";
+import type { OpenQuestion } from "./questions.js";
 import { readPages } from "./read-pages.js";
 import { type ListedResources, resourceTools } from "./resource-tools.js";
 import { readToolPages, type ToolPages } from "./tool-pages.js";
@@ -14,8 +15,8 @@ export type SessionListener = {
   readonly onToolsChanged: () => void;
   readonly onResourcesChanged: () => void;
   readonly onNoise: (error: Error) => void;
-  /** A person is asked, or no longer. */
-  readonly onAsking: (asking: boolean) => void;
+  /** A person is asked, until `end`. */
+  readonly onAsking: () => OpenQuestion;
 };
 
 /** How one call is made. */
@@ -39,6 +40,7 @@ export class McpSession {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #settings: McpSettings;
+  readonly #asked = new Set<Promise<unknown>>();
 
   constructor(
     { server, protocol = "initialize" }: { readonly server: string } & Pick<McpServerLimits, "protocol">,
@@ -70,11 +72,12 @@ export class McpSession {
     if (settings.resources)
       this.#client.setNotificationHandler("notifications/resources/list_changed", listener.onResourcesChanged);
     const answer = async (params: JsonObject, signal: AbortSignal): ReturnType<typeof askUser> => {
-      listener.onAsking(true);
+      const question = listener.onAsking();
       try {
-        return await askUser(params, { server, signal }, settings.onElicitation);
+        const waits = AbortSignal.any([signal, question.signal]);
+        return await askUser(params, { server, signal: waits }, settings.onElicitation);
       } finally {
-        listener.onAsking(false);
+        question.end();
       }
     };
     if (asks) {
@@ -129,11 +132,7 @@ export class McpSession {
 
   /** The answer to one request, not decoded. An abort of the signal tells the server, and rejects at once. */
   async request(method: string, params: JsonObject, { signal, onProgress }: SessionCall): Promise<unknown> {
-    return this.#client.request({ method, params }, AS_IT_IS, {
-      signal,
-      timeout: LONGEST_MS,
-      onprogress: (progress) => onProgress(progress as JsonObject),
-    });
+    return this.#ask(method, params, { signal, onprogress: (progress) => onProgress(progress as JsonObject) });
   }
 
   /** Resolves when nothing is left of the connection and its process. */
@@ -141,8 +140,24 @@ export class McpSession {
     await this.#transport.close();
   }
 
+  /** Closes as soon as nothing waits for an answer, or the signal fires: each request may still be told for itself what became of it. */
+  async retire(signal: AbortSignal): Promise<void> {
+    await orAborted(Promise.allSettled(this.#asked), signal).catch(() => undefined);
+    await this.close();
+  }
+
   #page(method: string, cursor: string | undefined, signal: AbortSignal): Promise<unknown> {
-    const params = cursor === undefined ? undefined : { params: { cursor } };
-    return this.#client.request({ method, ...params }, AS_IT_IS, { signal, timeout: LONGEST_MS });
+    return this.#ask(method, cursor === undefined ? undefined : { cursor }, { signal });
+  }
+
+  async #ask(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<unknown> {
+    const request = { method, ...(params && { params }) };
+    const answer = this.#client.request(request, AS_IT_IS, { ...options, timeout: LONGEST_MS });
+    this.#asked.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#asked.delete(answer);
+    }
   }
 }

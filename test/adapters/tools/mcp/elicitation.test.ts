@@ -73,6 +73,31 @@ describe("a server that asks the user", () => {
     expect(await silent).toMatch("was silent for too long");
   });
 
+  test("for a call that is aborted no longer asks, and stops the time of no later call", async () => {
+    const runtime = testRuntime();
+    const asking = Promise.withResolvers<AbortSignal>();
+    await using s = await started({
+      servers: { s: { ...hostile({ tools: named("ask", "wait") }), timeoutMs: 1_000 } },
+      runtime,
+      onElicitation: ({ signal }) => {
+        asking.resolve(signal);
+        return Promise.withResolvers<never>().promise;
+      },
+    });
+    const turn = new AbortController();
+    const call = s.text("s__ask", form, { signal: turn.signal });
+    const question = await asking.promise;
+    turn.abort();
+    expect(await call).toMatch("was aborted");
+    expect(question.aborted).toBe(true);
+    const silent = s.text("s__wait");
+    for (let step = 0; step < 4; step++) {
+      await runtime.advance(600);
+      await setImmediate();
+    }
+    expect(await silent).toMatch("was silent for too long");
+  });
+
   test("waits for the user, whose time the call is not charged with", async () => {
     const runtime = testRuntime();
     const asking = Promise.withResolvers<void>();

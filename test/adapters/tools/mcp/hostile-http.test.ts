@@ -105,6 +105,21 @@ describe("a session that the server has forgotten", () => {
     expect(s.server.methods.filter((method) => method === "initialize")).toHaveLength(2);
   });
 
+  test("is begun anew for all calls that run, also where the server says so to one after the other", async () => {
+    const renewed = Promise.withResolvers<void>();
+    let refused = 0;
+    await using s = await web(async (seen) => {
+      if (!isCall(seen)) return false;
+      if (seen.headers["mcp-session-id"] === "session-2") renewed.resolve();
+      else if ((refused += 1) > 1) await renewed.promise;
+      return false;
+    });
+    s.server.forget();
+    const calls = [s.text("web__f"), s.text("web__f"), s.text("web__f")];
+    expect(await Promise.all(calls)).toEqual(["called", "called", "called"]);
+    expect(s.server.methods.filter((method) => method === "initialize")).toHaveLength(2);
+  });
+
   test("is begun anew once only", async () => {
     await using s = await web((seen, response) => {
       if (isCall(seen)) response.writeHead(404).end();
