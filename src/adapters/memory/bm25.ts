@@ -12,7 +12,12 @@ export function share(count: number, length: number, averageLength: number): num
   return count / (count + SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * (length / averageLength)));
 }
 
-/** The same from what FTS5 gives as the rank of a text for a query of one term. */
+/** What no share of a term exceeds that so many texts have, so often in all: one of them could have all that is over. */
+export function highestShare(having: number, occurrences: number): number {
+  return share(occurrences - having + 1, 0, 1);
+}
+
+/** The share from what FTS5 gives as the rank of a text for a query of one term. */
 export function shareOfRank(texts: number, having: number): (rank: number) => number {
   const weight = Math.log((texts - having + 0.5) / (having + 0.5));
   const most = -(SATURATION + 1) * (weight > 0 ? weight : 1e-6);

@@ -2,7 +2,7 @@ import { MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
 import type { Sql } from "../databases/postgres-database.js";
 import { migratePart, quotedSchema } from "../databases/postgres-schema.js";
 
-const NAMES = ["memories", "terms", "fields", "totals", "spaces", "vectors"] as const;
+const NAMES = ["memories", "terms", "postings", "frequencies", "fields", "totals", "spaces", "vectors"] as const;
 
 /** Names of tables, quoted and with their schema. */
 export type MemoryTables = Readonly<Record<"schema" | "versions" | (typeof NAMES)[number], string>>;
@@ -16,6 +16,8 @@ export function memoryTablesIn(name: string): MemoryTables {
     versions: `${schema}.ennead_schema`,
     memories: `${schema}.ennead_memories`,
     terms: table("terms"),
+    postings: table("postings"),
+    frequencies: table("frequencies"),
     fields: table("fields"),
     totals: table("totals"),
     spaces: table("spaces"),
@@ -31,7 +33,7 @@ export async function migrateMemory(sql: Sql, kind: MemoryErrorKind, tables: Mem
     schema,
     versions,
     part: "memory",
-    migrations: [firstTables(tables), anyLength(tables)],
+    migrations: [firstTables(tables), anyLength(tables), countedTerms(tables)],
     newer,
   });
 }
@@ -61,4 +63,18 @@ function anyLength({ memories }: MemoryTables): string {
   return `
     ALTER TABLE ${memories} DROP CONSTRAINT ennead_memories_id_key;
     ALTER TABLE ${memories} ADD CONSTRAINT ennead_memories_one_id EXCLUDE USING hash (id WITH =);`;
+}
+
+/**
+ * How many entries have a term, which took longest to count in each search, how often one of them has it at most, and the length of the shortest: by
+ * these a search knows what it need not look at. Half of a page is left for what changes with every entry. The other table gets another name, so
+ * that processes of an older version, which would not count, fail instead.
+ */
+function countedTerms({ terms, postings, frequencies }: MemoryTables): string {
+  return `
+    ALTER TABLE ${terms} RENAME TO ennead_memory_postings;
+    CREATE TABLE ${frequencies} (
+      term text COLLATE "C" PRIMARY KEY, entries bigint NOT NULL, most integer NOT NULL, shortest bigint NOT NULL)
+      WITH (fillfactor = 50);
+    INSERT INTO ${frequencies} SELECT term, count(*), max(count), min(length) FROM ${postings} GROUP BY term;`;
 }

@@ -54,7 +54,7 @@ const SQL = {
   terms: "SELECT terms FROM ennead_memory_words WHERE rowid = ?",
   totals: "SELECT entries, terms FROM ennead_memory_totals",
   addTotals: "UPDATE ennead_memory_totals SET entries = entries + ?, terms = terms + ?",
-  having: "SELECT term, doc FROM ennead_memory_vocabulary WHERE term IN (SELECT value FROM json_each(?))",
+  having: "SELECT term, doc, cnt FROM ennead_memory_vocabulary WHERE term IN (SELECT value FROM json_each(?))",
   // Two lists in one row cost half of what a row an entry does.
   ranks: `SELECT json_group_array(rowid) AS entries, json_group_array(rank) AS ranks
     FROM ennead_memory_words WHERE ennead_memory_words MATCH ?`,

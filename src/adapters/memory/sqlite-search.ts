@@ -1,5 +1,5 @@
-import { rarity, share, shareOfRank } from "./bm25.js";
-import { rarestFirst, type WeighedTerm } from "./rarest-first.js";
+import { highestShare, rarity, share, shareOfRank } from "./bm25.js";
+import { rarestFirst, roundedScore, type WeighedTerm } from "./rarest-first.js";
 import { numberOf, numbersOf, termsOf } from "./sqlite-entries.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
 
@@ -32,17 +32,21 @@ export class SqliteTextSearch {
           if (among?.(entry) !== false) found(entry, ofRank(ranks[n] ?? 0));
         }
       },
-      scoreOf: (entry) => this.scoreOf(entry),
+      scoreOf: (entry, terms) => this.#scoreOf(entry, terms),
     });
   }
 
   /** The score of one entry, 0 when it has none of the terms. */
   scoreOf(entry: number): number {
+    return roundedScore(this.#scoreOf(entry, this.#wanted));
+  }
+
+  #scoreOf(entry: number, wanted: readonly Wanted[]): number {
     const terms = termsOf(this.#sql, entry);
     const counts = new Map<string, number>();
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
     let score = 0;
-    for (const { term, weight } of this.#wanted) {
+    for (const { term, weight } of wanted) {
       const count = counts.get(term);
       if (count !== undefined) score += weight * share(count, terms.length, this.#averageLength);
     }
@@ -51,8 +55,11 @@ export class SqliteTextSearch {
 
   #weighed(terms: ReadonlySet<string>): readonly Wanted[] {
     const rows = this.#sql.having.all(JSON.stringify([...terms]));
-    const having = new Map(rows.map((row) => [row["term"], numberOf(row, "doc")]));
-    const all = [...terms].map((term) => ({ term, having: having.get(term) ?? 0 }));
+    const counts = new Map(rows.map((row) => [row["term"], [numberOf(row, "doc"), numberOf(row, "cnt")] as const]));
+    const all = [...terms].map((term) => {
+      const [having, occurrences] = counts.get(term) ?? [0, 0];
+      return { term, having, highest: highestShare(having, occurrences) };
+    });
     const most = all.reduce((sum, term) => sum + rarity(this.#entries, term.having), 0);
     return all
       .filter((term) => term.having > 0)

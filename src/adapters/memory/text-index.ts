@@ -45,8 +45,8 @@ export class TextIndex {
           if (among(text)) found(text, share(count, lengthOf(text), average));
         }
       },
-      scoreOf: (text) =>
-        wanted.reduce((score, { term, weight }) => {
+      scoreOf: (text, some) =>
+        some.reduce((score, { term, weight }) => {
           const count = this.#counts.get(term)?.get(text);
           return count === undefined ? score : score + weight * share(count, lengthOf(text), average);
         }, 0),
@@ -58,6 +58,6 @@ export class TextIndex {
     const most = all.reduce((sum, { having }) => sum + rarity(this.#texts.size, having), 0);
     return all
       .filter(({ having }) => having > 0)
-      .map(({ term, having }) => ({ term, weight: rarity(this.#texts.size, having) / most }));
+      .map(({ term, having }) => ({ term, weight: rarity(this.#texts.size, having) / most, highest: 1 }));
   }
 }

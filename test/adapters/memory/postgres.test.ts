@@ -31,7 +31,8 @@ describeWith("PostgresMemory", server, (url) => {
       );
       const rows = await fixture.sql("SELECT entries, terms FROM T.ennead_memory_totals");
       expect(rows).toEqual([{ entries: "0", terms: "0" }]);
-      expect(await fixture.sql("SELECT * FROM T.ennead_memory_terms")).toEqual([]);
+      expect(await fixture.sql("SELECT * FROM T.ennead_memory_postings")).toEqual([]);
+      expect(await fixture.sql("SELECT * FROM T.ennead_memory_frequencies")).toEqual([]);
       expect(await fixture.sql("SELECT * FROM T.ennead_memory_fields")).toEqual([]);
     });
   });
@@ -127,6 +128,20 @@ describeWith("PostgresMemory", server, (url) => {
       await expect(fixture.open().search({ query: "apple" })).rejects.toThrow(/MemoryError\(search\): .*version 9/);
     });
 
+    it("of a version that counted no terms gets their counts, and finds with the same scores", async () => {
+      await using fixture = postgresMemoryFixture(url);
+      for (const content of ["red apple", "red red tree", "pear"]) await fixture.memory.store({ content });
+      const before = await fixture.memory.search({ query: "red apple" });
+      await fixture.sql("DROP TABLE T.ennead_memory_frequencies");
+      await fixture.sql("ALTER TABLE T.ennead_memory_postings RENAME TO ennead_memory_terms");
+      await fixture.sql("UPDATE T.ennead_schema SET version = 2 WHERE part = 'memory'");
+      expect(before).toHaveLength(2);
+      expect(await fixture.open().search({ query: "red apple" })).toEqual(before);
+      expect(await fixture.sql("SELECT * FROM T.ennead_memory_frequencies WHERE term = 'red'")).toEqual([
+        { term: "red", entries: "2", most: 2, shortest: "2" },
+      ]);
+    });
+
     it("is made once by many that begin at the same time, and their stores lose nothing", async () => {
       await using fixture = postgresMemoryFixture(url);
       const memories = Array.from({ length: 6 }, () => fixture.open());
@@ -139,6 +154,27 @@ describeWith("PostgresMemory", server, (url) => {
       expect(await fixture.memory.search({ query: "apple" })).toHaveLength(6);
       expect(await fixture.memory.search({ query: "pear" })).toMatchObject([{ id: "shared" }]);
     });
+  });
+
+  it("stores many at once like one after the other, of those with one id the last, and all or none", async () => {
+    await using fixture = postgresMemoryFixture(url);
+    const entries = ["red apple", "red tree", "pear"].map((content, n) => ({
+      id: `${n % 2}`,
+      content,
+      metadata: { n },
+    }));
+    expect(await fixture.memory.storeAll(entries)).toEqual(["0", "1", "0"]);
+    await using one = postgresMemoryFixture(url);
+    for (const entry of entries) await one.memory.store(entry);
+    for (const query of ["red tree", "pear", "apple"])
+      expect(await fixture.memory.search({ query })).toEqual(await one.memory.search({ query }));
+    const broken = [{ content: "fine" }, { content: 5 as never }];
+    await expect(fixture.memory.storeAll(broken)).rejects.toMatchObject({ name: "MemoryError", kind: "store" });
+    expect(await fixture.memory.search({ query: "fine" })).toEqual([]);
+    await Promise.all([fixture.memory.storeAll(entries), fixture.open().store({ id: "0", content: "plum" })]);
+    const rows = await fixture.sql("SELECT entries FROM T.ennead_memory_totals");
+    expect(rows).toEqual([{ entries: "2" }]);
+    expect(await fixture.memory.storeAll([])).toEqual([]);
   });
 
   it("uses a pool it is given as it is, and does not close it", async () => {
