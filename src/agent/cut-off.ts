@@ -14,12 +14,11 @@ export class CutOff extends Error {
 /** What a scope may give up. */
 export type Cuttable = { readonly bounds: Bounds; cut(why: CutOff["why"]): void };
 
-/** `deadline` is infinite where there is none; one that `holds` keeps the process alive. */
+/** `deadline` is infinite where there is none. */
 export type Bounds = {
   readonly keep: boolean;
   readonly interruptible: boolean;
   readonly deadline: number;
-  readonly holds: boolean;
 };
 
 /** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */

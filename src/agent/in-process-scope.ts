@@ -11,10 +11,11 @@ import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope 
 const ABORT_GRACE_MS = 500;
 const LATE_MS = 750;
 const SAVE_MS = 950;
+const NEVER = Number.POSITIVE_INFINITY;
 /** Who awaits a turn gets its end, even if nothing else is left to keep the process. */
 const HOLD = { keepAlive: true };
 
-type Alarm = { readonly at: number; readonly holds: boolean; readonly cancel: () => void };
+type Alarm = { readonly at: number; readonly cancel: () => void };
 
 /**
  * How an in-process scope is made. `signal` is what steps are given; it aborts nothing by itself. `strict` keeps the names of the
@@ -134,16 +135,15 @@ export class InProcessScope implements StepScope {
     this.#over = "nothing";
   }
 
-  #bounds(ms = Number.POSITIVE_INFINITY, options: StepOptions = {}): Bounds {
-    const { keep = false, interruptible = false, unref = false } = options;
-    const bounded = ms !== Number.POSITIVE_INFINITY;
-    return { keep, interruptible, deadline: bounded ? this.#runtime.elapsed() + ms : ms, holds: bounded && !unref };
+  #bounds(ms = NEVER, options: StepOptions = {}): Bounds {
+    const { keep = false, interruptible = false } = options;
+    return { keep, interruptible, deadline: ms === NEVER ? ms : this.#runtime.elapsed() + ms };
   }
 
   /** `interrupted`: by what the step did as it began. */
   #race<T>(running: PromiseLike<T>, bounds: Bounds, interrupted = false): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
-      const { keep, deadline, holds } = bounds;
+      const { keep, deadline } = bounds;
       const waiting = new RunningStep<T>(bounds, this.#settled, resolve, reject);
       this.#waiting.add(waiting);
       if (interrupted && bounds.interruptible) this.#interrupted.add(waiting);
@@ -151,8 +151,8 @@ export class InProcessScope implements StepScope {
         (value) => waiting.done(value),
         (error: unknown) => waiting.fail(error),
       );
-      if (!holds) this.#relax();
-      if (deadline !== Number.POSITIVE_INFINITY) this.#arm(deadline, holds);
+      if (deadline === NEVER) this.#relax();
+      else this.#arm(deadline);
       if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(waiting);
     });
   }
@@ -170,42 +170,37 @@ export class InProcessScope implements StepScope {
     if (this.#waiting.size > 0) this.#relax();
   };
 
-  /** An alarm that holds the process goes when only such is left as must not hold it. Between steps it stays, for the next. */
+  /** The alarm holds the process, so it goes when only steps without a deadline are left. Between steps it stays, for the next. */
   #relax(): void {
-    if (this.#alarm?.holds !== true) return;
-    for (const { bounds } of this.#waiting) if (bounds.holds) return;
+    if (this.#alarm === undefined) return;
+    for (const { bounds } of this.#waiting) if (bounds.deadline !== NEVER) return;
     this.#alarm.cancel();
-    this.#rearm();
+    this.#alarm = undefined;
   }
 
   /** One timer serves all deadlines: it is moved only for an earlier one, and set again for what is left when it fires. */
-  #arm(deadline: number, holds: boolean): void {
-    const alarm = this.#alarm;
-    if (alarm !== undefined && alarm.at <= deadline && (alarm.holds || !holds)) return;
-    alarm?.cancel();
-    this.#set(Math.min(deadline, alarm?.at ?? deadline), holds || alarm?.holds === true);
+  #arm(deadline: number): void {
+    if (this.#alarm !== undefined && this.#alarm.at <= deadline) return;
+    this.#alarm?.cancel();
+    this.#set(deadline);
   }
 
   #rearm(): void {
     this.#alarm = undefined;
-    let at = Number.POSITIVE_INFINITY;
-    let holds = false;
-    for (const { bounds } of this.#waiting) {
-      at = Math.min(at, bounds.deadline);
-      holds ||= bounds.holds;
-    }
-    if (at !== Number.POSITIVE_INFINITY) this.#set(at, holds);
+    let at = NEVER;
+    for (const { bounds } of this.#waiting) at = Math.min(at, bounds.deadline);
+    if (at !== NEVER) this.#set(at);
   }
 
-  #set(at: number, holds: boolean): void {
+  #set(at: number): void {
     const ring = (): void => {
       this.#alarm = undefined;
       const now = this.#runtime.elapsed();
       this.#cut(({ bounds }) => bounds.deadline <= now, "timeout");
       this.#rearm();
     };
-    const cancel = this.#runtime.after(Math.max(0, at - this.#runtime.elapsed()), ring, { keepAlive: holds });
-    this.#alarm = { at, holds, cancel };
+    const cancel = this.#runtime.after(Math.max(0, at - this.#runtime.elapsed()), ring, HOLD);
+    this.#alarm = { at, cancel };
   }
 
   #claim(names: Set<string>, name: string): void {

@@ -39,7 +39,6 @@ export function toolStep(run: TurnRun, runnable: Runnable, heldBack: HeldBack): 
   return {
     name: `tool#${run.round}.${runnable.order}`,
     timeoutMs,
-    unref: true,
     run: () => execute(run, runnable, telling, heldBack),
     ended: (outcome) => {
       telling.live = false;

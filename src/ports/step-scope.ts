@@ -4,21 +4,19 @@ export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** What a running step is given. `attempt` counts from 0; `key` is the step's name, unique in the turn. */
 export type StepContext = { readonly signal: AbortSignal; readonly attempt: number; readonly key: string };
 
-/** A step of a wave. `timeoutMs` and `unref` as for any step; `ended` hears at once how the step ended, before it is settled in its turn. */
+/** A step of a wave. `timeoutMs` as for any step; `ended` hears at once how the step ended, before it is settled in its turn. */
 export type NamedStep<T> = {
   readonly name: string;
   readonly run: (context: StepContext) => Promise<T>;
   readonly timeoutMs?: number | undefined;
-  readonly unref?: boolean | undefined;
   readonly ended?: ((outcome: Outcome<T>) => void) | undefined;
 };
 
-/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `interruptible`: ends by `interrupt` too. `timeoutMs`: settles with an error after that time; with `unref` that wait alone keeps no process alive. */
+/** `keep`: an effect that saves; it is awaited longer after an abort than what computes. `interruptible`: ends by `interrupt` too. `timeoutMs`: settles with an error after that time, which keeps the process alive until then. */
 export type StepOptions = {
   readonly keep?: boolean | undefined;
   readonly interruptible?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  readonly unref?: boolean | undefined;
 };
 
 /** A settled step may still have a write on its way: `done` settles when its result is stored and published. */

@@ -48,6 +48,13 @@ const endings: Readonly<Record<string, () => Promise<string>>> = {
     const agent = await make({ model: { chat: never }, config: { turnTimeoutMs: 50 } });
     return agent.runTurn("hi", "s").then(({ status }) => status, String);
   },
+  async tool() {
+    const tool = { name: "deaf", listTools: () => [{ ...toolDef("f"), timeoutMs: 50 }], execute: never };
+    const replies = [toolCallResponse("f", "c1"), stopResponse("done")];
+    const calls = { chat: async () => replies.shift() ?? stopResponse("again") };
+    const agent = await make({ model: calls, tools: [tool] });
+    return (await agent.runTurn("hi", "s")).toolResults.map(({ outcome }) => outcome).join();
+  },
   async deadline() {
     const budget = createBudget({ deadline: Date.now() + 50 });
     const tool = { name: "deaf", listTools: () => [toolDef("f")], execute: never };

@@ -42,6 +42,7 @@ test.each([
     "AgentError: AgentError(budget-exceeded): turnTimeoutMs is used up",
   ],
   ["a tool that outlasts a deadline (A5)", "deadline", "AgentError: AgentError(budget-exceeded): deadline is used up"],
+  ["a tool that outlasts its time (U7)", "tool", "unknown"],
   ["a compaction between turns (C1)", "compact", "false"],
   [
     "a message appended to a store that outlasts its time",
