@@ -4,6 +4,7 @@ import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolDef } from "../../../domain/tool.js";
 import type { ListContext, ToolProvider } from "../../../ports/tool-provider.js";
 import { checkProviders } from "./forwarded.js";
+import { listedBy } from "./listed-by.js";
 import { routedTools } from "./routed-tools.js";
 import type { Route } from "./routes.js";
 
@@ -28,7 +29,7 @@ export function composite(providers: readonly ToolProvider[], options: Composite
   const { name, sameName, onLeftOut } = checked(options);
   const parts = [...new Set(providers)];
   const trusted = parts.some((part) => part.trustAnnotations === true);
-  const shown = new Shown({ distrust: trusted });
+  const shown = parts.map((part) => new Shown(part, { distrust: trusted }));
   return routedTools({
     name,
     optional: parts.length > 0 && parts.every((part) => part.optional === true) ? true : undefined,
@@ -36,7 +37,7 @@ export function composite(providers: readonly ToolProvider[], options: Composite
     parts,
     async list(context) {
       const lists = await Promise.all(parts.map((part) => listed(part, context, onLeftOut)));
-      const routes = parts.flatMap((part, index) => (lists[index] ?? []).map((def) => shown.route(def, part)));
+      const routes = shown.flatMap((part, index) => (lists[index] ?? []).map((def) => part.route(def)));
       return eachNameOnce(routes, sameName);
     },
   });
@@ -61,7 +62,7 @@ async function listed(
   onLeftOut: CompositeOptions["onLeftOut"],
 ): Promise<readonly ToolDef[]> {
   try {
-    return await part.listTools(context);
+    return await listedBy(part, context);
   } catch (error) {
     if (Defect.is(error) || (error instanceof CompositionError && error.kind === "tool-collision")) throw error;
     const source = labelOf(part);
@@ -90,23 +91,26 @@ function labelOf({ name }: ToolProvider): string {
   return name === undefined ? "a tool provider without a name" : safeLabel(name);
 }
 
-/** Definitions as the whole shows them; the same object for the same definition, so that an unchanged list is seen to be one. */
+/** The definitions of a part as the whole shows them; the same object for the same definition, so that an unchanged list is seen to be one. */
 class Shown {
+  readonly #part: ToolProvider;
   readonly #distrust: boolean;
   readonly #defs = new WeakMap<ToolDef, ToolDef>();
 
   /** `distrust`: the whole is trusted, so that a part that is not has to lose what it claims. */
-  constructor(options: { readonly distrust: boolean }) {
+  constructor(part: ToolProvider, options: { readonly distrust: boolean }) {
+    this.#part = part;
     this.#distrust = options.distrust;
   }
 
-  route(def: ToolDef, provider: ToolProvider): Route {
+  route(def: ToolDef): Route {
     let shown = this.#defs.get(def);
-    if (shown === undefined) this.#defs.set(def, (shown = this.#shown(def, provider)));
-    return { def: shown, provider, name: def.name };
+    if (shown === undefined) this.#defs.set(def, (shown = this.#shown(def)));
+    return { def: shown, provider: this.#part, name: def.name };
   }
 
-  #shown(def: ToolDef, { name, trustAnnotations }: ToolProvider): ToolDef {
+  #shown(def: ToolDef): ToolDef {
+    const { name, trustAnnotations } = this.#part;
     const sourced = def.source === undefined && name !== undefined ? { ...def, source: name } : def;
     if (!this.#distrust || trustAnnotations === true || sourced.annotations === undefined) return sourced;
     const { annotations, ...rest } = sourced;

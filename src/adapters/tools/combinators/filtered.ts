@@ -4,6 +4,7 @@ import type { ToolDef } from "../../../domain/tool.js";
 import { toolHints, type ToolHints } from "../../../domain/tool-hints.js";
 import type { ToolProvider } from "../../../ports/tool-provider.js";
 import { checkProviders } from "./forwarded.js";
+import { listedBy } from "./listed-by.js";
 import { routedTools } from "./routed-tools.js";
 
 /** Which tools to keep, by name or by definition; hints are what may be believed of the tool's effects. */
@@ -23,12 +24,18 @@ export function filtered(provider: ToolProvider, filter: ToolFilter): ToolProvid
     trustAnnotations,
     parts: [provider],
     list: async (context) => {
-      const defs = await provider.listTools(context);
+      const defs = await listedBy(provider, context);
       return defs
-        .filter((def) => keeps(def, toolHints(def, { trusted: trustAnnotations === true })))
+        .filter((def) => isKept(keeps(def, toolHints(def, { trusted: trustAnnotations === true }))))
         .map((def) => ({ def, provider, name: def.name }));
     },
   });
+}
+
+/** A promise would keep whatever it comes to. */
+function isKept(verdict: unknown): boolean {
+  if (typeof verdict === "boolean") return verdict;
+  throw new TypeError("the filter of filtered answered neither true nor false");
 }
 
 function predicateOf(filter: ToolFilter): (tool: ToolDef, hints: ToolHints) => boolean {

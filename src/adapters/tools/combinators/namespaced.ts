@@ -2,6 +2,7 @@ import type { ToolDef } from "../../../domain/tool.js";
 import type { ToolProvider } from "../../../ports/tool-provider.js";
 import { joinedName } from "../joined-name.js";
 import { checkProviders } from "./forwarded.js";
+import { listedBy } from "./listed-by.js";
 import { routedTools } from "./routed-tools.js";
 
 /**
@@ -25,6 +26,6 @@ export function namespaced(provider: ToolProvider, namespace: string): ToolProvi
     trustAnnotations,
     parts: [provider],
     list: async (context) =>
-      (await provider.listTools(context)).map((def) => ({ def: shown(def), provider, name: def.name })),
+      (await listedBy(provider, context)).map((def) => ({ def: shown(def), provider, name: def.name })),
   });
 }

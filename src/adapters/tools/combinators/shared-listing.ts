@@ -2,6 +2,7 @@ import { ToolError } from "../../../domain/errors.js";
 import type { ToolDef } from "../../../domain/tool.js";
 import type { Runtime } from "../../../ports/runtime.js";
 import type { ToolProvider } from "../../../ports/tool-provider.js";
+import { listedBy } from "./listed-by.js";
 
 type Timers = Pick<Runtime, "after">;
 
@@ -45,7 +46,7 @@ export class SharedListing {
       () => late.reject(new ToolError("timeout", `no list of tools within ${this.#timeoutMs} ms`)),
       { keepAlive: true },
     );
-    const listing = (async () => await this.#provider.listTools({ signal: controller.signal }))();
+    const listing = listedBy(this.#provider, { signal: controller.signal });
     let settled = false;
     const answer = Promise.race([listing, late.promise]).finally(() => (settled = true));
     // Everybody may have gone by then.

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { composite, filtered, namespaced, wrapped } from "../../../../src/adapters/tools/combinators.js";
+import { composite, filtered, namespaced, refreshing, wrapped } from "../../../../src/adapters/tools/combinators.js";
 import { defineTool, ToolRegistry, Type } from "../../../../src/adapters/tools/index.js";
 import { AgentError, CompositionError, ToolError } from "../../../../src/domain/errors.js";
 import type { ToolDef } from "../../../../src/domain/tool.js";
@@ -212,6 +212,15 @@ describe("filtered", () => {
     expect(await run(source, "read")).toBe("ran");
   });
 
+  it.each([[undefined], [1], [Promise.resolve(false)]])(
+    "fails where its filter answers %o: neither true nor false",
+    async (answer) => {
+      await expect(namesOf(filtered(saying("ran", {}, ...tools), () => answer as never))).rejects.toThrow(
+        "the filter of filtered answered neither true nor false",
+      );
+    },
+  );
+
   it.each([[{}], [{ only: ["a"], except: ["b"] }], [{ only: "a" }], [{ omit: ["a"] }]])(
     "refuses %j as a filter",
     (filter) => {
@@ -286,4 +295,50 @@ describe("what is no provider", () => {
     await expect(failed).rejects.toThrow(AgentError);
     await expect(failed).rejects.toThrow("composite could not list its tools");
   });
+});
+
+describe("a source that lists what is no list of tools", () => {
+  const bad = [
+    undefined,
+    null,
+    "tools",
+    { 0: toolDef("t"), length: 1 },
+    [null],
+    [{ description: "no name" }],
+    [toolDef("t"), 5],
+  ];
+  const listing = (listed: unknown, optional = false): ToolProvider => ({
+    name: "crooked",
+    optional,
+    listTools: () => listed as readonly ToolDef[],
+    execute: () => "ran",
+  });
+
+  it.each(bad.map((listed) => [listed]))("fails the composite by its name, or is left out: %j", async (listed) => {
+    const good = saying("ran", { name: "good" }, toolDef("t2"));
+    await expect(namesOf(composite([good, listing(listed)]))).rejects.toThrow("crooked could not list its tools");
+    const left: unknown[] = [];
+    const onLeftOut = (failure: unknown): void => void left.push(failure);
+    expect(await namesOf(composite([good, listing(listed, true)], { onLeftOut }))).toEqual(["t2"]);
+    expect(left).toMatchObject([{ source: "crooked", error: new TypeError("what was listed is no list of tools") }]);
+  });
+
+  it.each(bad.map((listed) => [listed]))("fails the others the same way: %j", async (listed) => {
+    for (const make of [
+      (inner: ToolProvider) => filtered(inner, () => true),
+      (inner: ToolProvider) => namespaced(inner, "n"),
+      (inner: ToolProvider) => refreshing(inner),
+    ]) {
+      await expect(namesOf(make(listing(listed)))).rejects.toThrow("what was listed is no list of tools");
+    }
+  });
+});
+
+test("a tool that two sources hold is told apart by their names, and trusted where its own source is", async () => {
+  const shared = { ...toolDef("t"), annotations: { readOnlyHint: true } };
+  const one = saying("one", { name: "one" }, shared);
+  const two = saying("two", { name: "two", trustAnnotations: true }, shared);
+  await expect(namesOf(composite([one, two]))).rejects.toThrow("tool t comes from one and two");
+  const both = composite([filtered(two, { except: ["t"] }), one]);
+  expect(await both.listTools({ signal })).toEqual([{ ...toolDef("t"), source: "one" }]);
 });
