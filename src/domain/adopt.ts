@@ -1,4 +1,4 @@
-import type { MutableJson } from "./json.js";
+import { isPlain, type MutableJson } from "./json.js";
 import { safeLabel } from "./safe-label.js";
 
 /** How deep and how large a value from outside may be (levels, objects and arrays, UTF-16 units); beyond it `adopt` throws. */
@@ -30,8 +30,8 @@ type Walk = {
 /**
  * The one way data from outside gets in: a deep-frozen copy, made once; a value that was adopted before is returned as it is. The
  * caller's object is neither frozen nor changed. Undefined fields are dropped, `toJSON` is honoured, `__proto__` is an ordinary key.
- * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, and for more than 256 levels, a
- * million objects and arrays, or 128 Mi UTF-16 units.
+ * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, instances without fields such as
+ * maps and promises, and for more than 256 levels, a million objects and arrays, or 128 Mi UTF-16 units.
  */
 export function adopt<T extends object>(value: T, place: string): T {
   if (Stamp.has(value)) return value;
@@ -75,21 +75,35 @@ function copy(value: unknown, walk: Walk, depth: number): unknown {
   }
 }
 
-function copyObject(value: object, walk: Walk, depth: number): unknown {
+/** `toJSON` is asked once: what it gave stands for itself. */
+function copyObject(value: object, walk: Walk, depth: number, given = false): unknown {
   walk.nodes += 1;
   if (depth > ADOPT_LIMITS.depth) throw fault(walk, depth, "is nested too deep, or in a cycle");
   if (walk.nodes > ADOPT_LIMITS.nodes) throw fault(walk, depth, "holds more values than is allowed");
   if (Array.isArray(value)) return copyArray(value, walk, depth);
-  const toJson: unknown = "toJSON" in value ? value.toJSON : undefined;
-  if (typeof toJson === "function") return copy(toJson.call(value, ""), walk, depth + 1);
+  const toJson: unknown = !given && "toJSON" in value ? value.toJSON : undefined;
+  if (typeof toJson === "function") return copyGiven(toJson.call(value, ""), walk, depth);
   const out: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  if (keys.length === 0 && !isPlain(value)) throw fault(walk, depth, `is ${kindOf(value)}`);
+  for (const key of keys) {
     const field = (value as Record<string, unknown>)[key];
     if (field === undefined) continue;
     walk.path[depth] = key;
     setOwn(out, key, copy(field, walk, depth + 1));
   }
   return seal(out, walk, depth);
+}
+
+function copyGiven(given: unknown, walk: Walk, depth: number): unknown {
+  return typeof given === "object" && given !== null
+    ? copyObject(given, walk, depth, true)
+    : copy(given, walk, depth + 1);
+}
+
+function kindOf(value: object): string {
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return `an instance without fields${tag === "Object" ? "" : ` (${safeLabel(tag)})`}, which JSON cannot hold`;
 }
 
 function copyArray(value: readonly unknown[], walk: Walk, depth: number): unknown {

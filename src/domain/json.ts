@@ -12,6 +12,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for an object whose own fields are all there is of it: no instance of a class, also where it comes from another realm. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** True when both hold the same JSON; the order of an object's keys does not matter, that of an array's items does. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true;

@@ -1,5 +1,5 @@
 import { setOwn } from "./adopt.js";
-import type { Json } from "./json.js";
+import { isPlain, type Json } from "./json.js";
 
 /** JSON that stands for any value; `exact` when nothing had to be replaced or left out on the way. */
 export type PlainJson = { readonly json: Json; readonly exact: boolean };
@@ -66,33 +66,35 @@ function copy(value: unknown, walk: Walk): Json | undefined {
   }
 }
 
-function copyObject(value: object, walk: Walk): Json {
+/** `toJSON` is asked once: what it gave stands for itself, also where it gave its own object. */
+function copyObject(value: object, walk: Walk, given = false): Json {
   if (walk.ancestors.has(value)) return inexact(walk, "[circular]");
   if (walk.ancestors.size >= MAX_DEPTH || walk.nodes > MAX_NODES) return inexact(walk, TOO_LARGE);
   walk.ancestors.add(value);
   try {
-    return Array.isArray(value) ? copyItems(value, walk) : copyRecord(value, walk);
+    return Array.isArray(value) ? copyItems(value, walk) : copyRecord(value, walk, given);
   } finally {
     walk.ancestors.delete(value);
   }
 }
 
-function copyRecord(value: object, walk: Walk): Json {
+function copyRecord(value: object, walk: Walk, given: boolean): Json {
   // A date that is none would call itself null.
   if (value instanceof String || value instanceof Number || isInvalidDate(value)) return inexact(walk, String(value));
-  const toJson: unknown = "toJSON" in value && !ArrayBuffer.isView(value) ? value.toJSON : undefined;
-  if (typeof toJson === "function") return inexact(walk, copy(toJson.call(value, ""), walk) ?? null);
-  return isPlain(value) ? copyFields(value, walk) : inexact(walk, copyInstance(value, walk));
+  const toJson: unknown = !given && "toJSON" in value && !ArrayBuffer.isView(value) ? value.toJSON : undefined;
+  if (typeof toJson === "function") return inexact(walk, copyGiven(value, toJson.call(value, ""), walk));
+  return isPlain(value) && !isError(value) ? copyFields(value, walk) : inexact(walk, copyInstance(value, walk));
+}
+
+function copyGiven(value: object, given: unknown, walk: Walk): Json {
+  if (given === value) return copyRecord(value, walk, true);
+  if (typeof given !== "object" || given === null) return copy(given, walk) ?? null;
+  walk.nodes += 1;
+  return copyObject(given, walk, true);
 }
 
 function isInvalidDate(value: object): boolean {
   return Object.prototype.toString.call(value) === "[object Date]" && String(value) === "Invalid Date";
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // Also the plain objects of another realm.
-  return prototype === null || (Object.getPrototypeOf(prototype) === null && !isError(value));
 }
 
 function copyInstance(value: object, walk: Walk): Json {

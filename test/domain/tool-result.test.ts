@@ -21,6 +21,21 @@ class Point {
   }
 }
 class Nothing {}
+class Own {
+  readonly x = 1;
+  toJSON(): this {
+    return this;
+  }
+}
+class Endless {
+  readonly at: number;
+  constructor(at = 0) {
+    this.at = at;
+  }
+  toJSON(): Endless {
+    return new Endless(this.at + 1);
+  }
+}
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});
@@ -123,6 +138,13 @@ describe("normaliseToolReturn", () => {
     ["a map with other keys", new Map([[1, "a"]]), '[[1,"a"]]'],
     ["a set", new Set([1, "b"]), '[1,"b"]'],
     ["an instance", new Point(), '{"x":1}'],
+    ["a toJSON that answers its own object", [new Own(), new Own()], '[{"x":1},{"x":1}]'],
+    ["a toJSON that answers another of its kind", { a: new Endless() }, '{"a":{"at":1}}'],
+    [
+      "a toJSON that answers what holds it",
+      { toJSON: () => ({ at: new Date(0) }) },
+      '{"at":"1970-01-01T00:00:00.000Z"}',
+    ],
     ["an instance without fields", new Nothing(), "[Nothing]"],
     ["a regular expression", /a/g, "/a/g"],
     ["a URL", new URL("https://example.org/x"), "https://example.org/x"],
