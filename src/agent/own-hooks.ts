@@ -5,6 +5,7 @@ import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import type { Outcome } from "../ports/step-scope.js";
 import type { BeforeExecute, ToolHookContext, ToolHooks } from "../ports/tool-provider.js";
+import { atOnce } from "./at-once.js";
 import type { PlacedCall, Runnable } from "./prepared-call.js";
 import type { ToolEntry } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
@@ -48,7 +49,7 @@ export function failedOwn(cause: unknown): { readonly result: ToolResult; readon
 
 /** A throw is a throw of the hook. */
 function ownHooks(entry: ToolEntry): ToolHooks | undefined {
-  return entry.provider.hooks?.(entry.def.name);
+  return atOnce("hooks", entry.provider.hooks?.(entry.def.name));
 }
 
 function hookContext(run: TurnRun, placed: PlacedCall): ToolHookContext {

@@ -1,6 +1,7 @@
 import { Defect, type ToolError } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { ToolCall, ToolInvocation, ToolOutcome, ToolResult } from "../domain/tool.js";
+import { atOnce } from "./at-once.js";
 import type { ToolEntry } from "./tool-table.js";
 
 /** A call and its place in the reply. */
@@ -62,7 +63,8 @@ function conflictKeys(entry: ToolEntry, invocation: ToolInvocation): readonly st
   if (entry.provider.conflictKeys === undefined) return [];
   const { callId, toolName, executedInput } = invocation;
   try {
-    return [...entry.provider.conflictKeys({ id: callId, name: toolName, arguments: executedInput })];
+    const call = { id: callId, name: toolName, arguments: executedInput };
+    return [...atOnce("conflictKeys", entry.provider.conflictKeys(call))];
   } catch (error) {
     if (Defect.is(error)) throw error;
     return undefined;

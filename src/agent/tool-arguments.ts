@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from "../domain/json.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { ToolCall } from "../domain/tool.js";
 import type { ValidationIssue } from "../ports/tool-provider.js";
+import { atOnce } from "./at-once.js";
 import type { ToolEntry } from "./tool-table.js";
 
 /** Why a call cannot run: a typed error that quotes a label, and the whole text for the model. */
@@ -27,13 +28,14 @@ export function checkArguments(
     const { provider, def } = entry;
     let args = call.arguments;
     if (options.prepare && provider.prepareArguments !== undefined)
-      args = provider.prepareArguments(def.name, copyJson(args, "arguments") as JsonObject);
-    // Ports and hooks are bound by types, and not everybody's is.
+      args = atOnce("prepareArguments", provider.prepareArguments(def.name, copyJson(args, "arguments") as JsonObject));
+    // Ports and hooks are bound by types, and not everybody's is; a date would be an object that becomes text.
+    if (isJsonObject(args)) args = adopt(args, "arguments");
     if (!isJsonObject(args)) return invalid(call, "/: object");
     if (options.coerce) args = coerceArguments(def.inputSchema, args);
     args = applyDefaults(def.inputSchema, dropNulls(def.inputSchema, args));
     if (provider.validate !== undefined) {
-      const validation = provider.validate(def.name, args);
+      const validation = atOnce("validate", provider.validate(def.name, args));
       if (!validation.ok) return invalid(call, describeIssues(validation.issues));
       args = validation.value;
     }

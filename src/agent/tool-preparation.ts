@@ -184,7 +184,8 @@ function afterWish(
   entered: number,
 ): Preparation {
   if (typeof wish !== "object" || wish === null) return runnable(placed, entry, call.arguments, entered);
-  if ("result" in wish) return answered(placed, wish.result, entered);
+  if ("result" in wish && wish.result !== undefined) return answered(placed, wish.result, entered);
+  if (!("args" in wish)) return runnable(placed, entry, call.arguments, entered);
   const checked = checkArguments(
     entry,
     { ...call, arguments: wish.args },

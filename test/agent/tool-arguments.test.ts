@@ -197,3 +197,53 @@ test("calls with one id, without id or without name each get an id of their own 
   ]);
   await expectLawful(t, "s");
 });
+
+test.each([
+  ["prepareArguments", { prepareArguments: async () => ({ city: "Bern" }) }],
+  ["prepareArguments", { prepareArguments: () => Promise.reject(new Error("late")) }],
+  ["prepareArguments", { prepareArguments: () => new Promise(() => {}) }],
+  ["validate", { validate: async () => ({ ok: true, value: {} }) }],
+  ["validate", { validate: () => Promise.reject(new Error("late")) }],
+])(
+  "%s that answers a promise is no answer: the call does not run, and nothing else fails (U1)",
+  async (name, members) => {
+    const tools = new RecordingToolProvider(members as never).add(weather, toolOutcome.ok("sunny"));
+    await using t = await asking({ city: "Bern" }, { tools });
+    await t.agent.runTurn("hi", "s");
+    expect(toldResults(t)["c1"]).toBe(
+      `the arguments for weather are invalid: ${name} answered a promise, and has to answer at once`,
+    );
+    expect(tools.execRecords).toEqual([]);
+  },
+);
+
+test.each([
+  ["a map", () => new Map([["city", "Bern"]]), "(Map)"],
+  ["a date", () => new Date(0), "/: object"],
+  ["a bigint in it", () => ({ city: "Bern", days: 1n }), "arguments.days is a bigint"],
+  ["a set in it", () => ({ city: "Bern", extra: new Set([1]) }), "arguments.extra is an instance"],
+])("what prepareArguments makes is JSON, or the call does not run: %s (U1)", async (_, prepareArguments, told) => {
+  const tools = new RecordingToolProvider({ prepareArguments: prepareArguments as never }).add(
+    weather,
+    toolOutcome.ok(),
+  );
+  await using t = await asking({ city: "Bern" }, { tools });
+  await t.agent.runTurn("hi", "s");
+  expect(toldResults(t)["c1"]).toContain(told);
+  expect(tools.execRecords).toEqual([]);
+});
+
+test("a hook of the tool that has no result lets the call run, and one that answers later never counts as none (H2)", async () => {
+  const run = async (hooks: unknown): Promise<unknown> => {
+    const tools = new RecordingToolProvider({ hooks: () => hooks as never }).add(weather, toolOutcome.ok("sunny"));
+    await using t = await asking({ city: "Bern" }, { tools });
+    await t.agent.runTurn("hi", "s");
+    return [toldResults(t)["c1"], tools.execRecords.map(({ arguments: args }) => args["city"])];
+  };
+  expect(await run({ beforeExecute: () => ({ result: undefined }) })).toEqual(["sunny", ["Bern"]]);
+  expect(await run({ beforeExecute: () => ({ args: { city: "Rome" }, result: undefined }) })).toEqual([
+    "sunny",
+    ["Rome"],
+  ]);
+  expect(await run(Promise.resolve({}))).toEqual(["hooks answered a promise, and has to answer at once", []]);
+});
