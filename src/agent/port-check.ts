@@ -1,3 +1,4 @@
+import { checkValues, NAMES, TEXT } from "../domain/check-values.js";
 import { CompositionError } from "../domain/errors.js";
 import type { AgentPorts } from "./agent-ports.js";
 
@@ -13,11 +14,14 @@ const METHODS = {
   commands: ["commands", "invoke"],
 } as const satisfies { readonly [K in keyof AgentPorts]?: readonly string[] };
 
+/** What parts of an agent are told apart by, and put in order. */
+const OWN = { name: TEXT, before: NAMES, after: NAMES };
+
 type ListName = keyof typeof METHODS;
 
 const LISTS = Object.keys(METHODS) as readonly ListName[];
 
-/** Throws `CompositionError("invalid-config")` naming the port and the place where a list of ports is none, or holds what is none. */
+/** Throws `CompositionError("invalid-config")` naming the port and the place where a list of ports is none, or holds what is none or is named by no text. */
 export function checkPorts(ports: { readonly [K in ListName]?: unknown }): void {
   for (const name of LISTS) {
     const list = ports[name];
@@ -27,6 +31,7 @@ export function checkPorts(ports: { readonly [K in ListName]?: unknown }): void 
       const missing = METHODS[name].find((method) => !hasMethod(list[i], method));
       if (missing !== undefined)
         throw new CompositionError("invalid-config", `${name}[${i}] has no method \`${missing}\``);
+      checkValues(`${name}[${i}]`, list[i] as object, OWN);
     }
   }
 }

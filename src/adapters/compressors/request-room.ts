@@ -1,3 +1,4 @@
+import { checkValues, wholeNumber } from "../../domain/check-values.js";
 import { CompositionError } from "../../domain/errors.js";
 import type { CompressContext } from "../../ports/compressor.js";
 
@@ -14,15 +15,7 @@ export function checkRoom(what: string, { share, maxTokens }: RequestRoomOptions
   if (share !== undefined && !(typeof share === "number" && share > 0 && share <= 1)) {
     throw new CompositionError("invalid-config", `${what}: share is no number above 0 and up to 1`);
   }
-  checkCount(what, { maxTokens }, 1);
-}
-
-/** Throws `CompositionError("invalid-config")` for a field that is set and no whole number of at least `least`. */
-export function checkCount(what: string, counts: Readonly<Record<string, number | undefined>>, least: number): void {
-  for (const [name, count] of Object.entries(counts)) {
-    if (count === undefined || (Number.isSafeInteger(count) && count >= least)) continue;
-    throw new CompositionError("invalid-config", `${what}: ${name} is no whole number of at least ${least}`);
-  }
+  checkValues(what, { maxTokens }, { maxTokens: wholeNumber(1) });
 }
 
 /** Tokens that the messages of a request may take; nothing where nobody knows a limit. */

@@ -1,4 +1,4 @@
-import { CompositionError } from "../../domain/errors.js";
+import { checkValues, wholeNumber } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
@@ -25,10 +25,8 @@ export class SlidingWindowCompressor implements Compressor {
   /** Throws `CompositionError("invalid-config")` for an option that is none, and a limit that is no whole number of at least 0. */
   constructor(options: SlidingWindowOptions = {}) {
     checkFields("SlidingWindowCompressor", options, ["maxMessages"]);
+    checkValues("SlidingWindowCompressor", options, { maxMessages: wholeNumber(0) });
     const { maxMessages = DEFAULT_MAX_MESSAGES } = options;
-    if (!Number.isSafeInteger(maxMessages) || maxMessages < 0) {
-      throw new CompositionError("invalid-config", "maxMessages is not a whole number of at least 0");
-    }
     this.#maxMessages = maxMessages;
   }
 

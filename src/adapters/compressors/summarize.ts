@@ -1,6 +1,7 @@
 import { ModelError, CompositionError } from "../../domain/errors.js";
 import { estimateAll } from "../../domain/estimate.js";
 import type { Exchange } from "../../domain/exchanges.js";
+import { checkValues, FUNCTION, OBJECT, TEXT, wholeNumber } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { AgentMessage } from "../../domain/message.js";
 import type { ChatOptions } from "../../domain/model.js";
@@ -9,7 +10,7 @@ import { textTokens } from "../../domain/text-tokens.js";
 import type { CompressAction, CompressContext, Compressor, ContextMessages } from "../../ports/compressor.js";
 import type { ModelPort } from "../../ports/model.js";
 import { TriedSessions } from "./tried-sessions.js";
-import { checkCount, checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
+import { checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
 import { Summarizer, type Summarized } from "./summarizer.js";
 import { messagesOf, summaryCut } from "./summary-cut.js";
 import { summaryIn, summaryMessage } from "./summary-text.js";
@@ -46,6 +47,13 @@ const FIELDS = [
   "options",
   "newSessionId",
 ];
+const RULES = {
+  keepExchanges: wholeNumber(1),
+  maxSummaryTokens: wholeNumber(1),
+  instructions: TEXT,
+  options: OBJECT,
+  newSessionId: FUNCTION,
+};
 /** Less than this is not worth a model call. */
 const LEAST_TOKENS = 100;
 
@@ -69,8 +77,8 @@ export class SummarizeCompressor implements Compressor {
     const what = "SummarizeCompressor";
     checkFields(what, options, FIELDS);
     checkRoom(what, options);
+    checkValues(what, options, RULES);
     const { into = "replace", keepExchanges = 4, maxSummaryTokens = 2_000, share, maxTokens, model } = options;
-    checkCount(what, { keepExchanges, maxSummaryTokens }, 1);
     if (typeof model?.chat !== "function") throw new CompositionError("invalid-config", `${what} needs a model`);
     if (into !== "replace" && into !== "newThread") {
       throw new CompositionError("invalid-config", `${what}: into is neither replace nor newThread`);

@@ -1,6 +1,6 @@
 import { isAdopted } from "../../domain/adopt.js";
-import { CompositionError } from "../../domain/errors.js";
 import { type CountText, estimateTokens, messageTokens } from "../../domain/estimate.js";
+import { checkValues, FUNCTION } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { AgentMessage } from "../../domain/message.js";
 import { textTokens } from "../../domain/text-tokens.js";
@@ -37,10 +37,8 @@ export class TokenBudgetCompressor implements Compressor {
     const what = "TokenBudgetCompressor";
     checkFields(what, options, ["share", "maxTokens", "count"]);
     checkRoom(what, options);
+    checkValues(what, options, { count: FUNCTION });
     const { count, share, maxTokens } = options;
-    if (count !== undefined && typeof count !== "function") {
-      throw new CompositionError("invalid-config", `${what}: count is no function`);
-    }
     this.#room = { share, maxTokens, defaultShare: DEFAULT_SHARE };
     this.#count = count;
   }

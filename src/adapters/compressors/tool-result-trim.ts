@@ -1,10 +1,11 @@
 import { adopt } from "../../domain/adopt.js";
 import { type Content, contentText } from "../../domain/content.js";
+import { checkValues, wholeNumber } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { type AgentMessage, isMessage, type ToolMessage } from "../../domain/message.js";
 import { isPinned } from "../../domain/pins.js";
 import type { CompressAction, CompressContext, Compressor } from "../../ports/compressor.js";
-import { checkCount, checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
+import { checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
 import { shortenedText } from "./shortened-text.js";
 
 export type { RequestRoomOptions } from "./request-room.js";
@@ -38,8 +39,8 @@ export class ToolResultTrimCompressor implements Compressor {
     const what = "ToolResultTrimCompressor";
     checkFields(what, options, ["share", "maxTokens", "keepNewest", "maxCharacters"]);
     checkRoom(what, options);
+    checkValues(what, options, { keepNewest: wholeNumber(0), maxCharacters: wholeNumber(0) });
     const { keepNewest = DEFAULT_KEPT, maxCharacters = DEFAULT_CHARACTERS, share, maxTokens } = options;
-    checkCount(what, { keepNewest, maxCharacters }, 0);
     this.#room = { share, maxTokens };
     this.#keepNewest = keepNewest;
     this.#maxCharacters = maxCharacters;

@@ -1,11 +1,14 @@
 import { open } from "node:fs/promises";
+import { checkValues, NAME } from "../../domain/check-values.js";
 import type { AuditRecord } from "./audit-record.js";
 
 /**
  * A sink that adds one line of JSON a record to a file, which is made for its owner alone; its directory must be there. Records come in the
- * order they are given, each whole and on the disk when its promise resolves. Several processes may add to one file.
+ * order they are given, each whole and on the disk when its promise resolves. Several processes may add to one file. Throws
+ * `CompositionError("invalid-config")` for what is no path.
  */
 export function auditFile(path: string): (record: AuditRecord) => Promise<void> {
+  checkValues("auditFile", { path: path ?? null }, { path: NAME });
   let last: Promise<void> = Promise.resolve();
   let torn = false;
   const add = async (line: Buffer): Promise<void> => {

@@ -1,5 +1,6 @@
 import { CompositionError } from "../../domain/errors.js";
 import { isJsonObject, type JsonObject } from "../../domain/json.js";
+import { checkValues, FUNCTION } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
 import { textOf } from "../../domain/message.js";
@@ -195,10 +196,9 @@ const CHECKS = ["input", "output", "toolCall", "toolResult"] as const;
 function checkOptions(options: GuardrailOptions): void {
   checkFields("guardrail", options, [...CHECKS, "timeoutMs", "onFailure", "name", "before", "after"]);
   const { timeoutMs = CHECK_MS, onFailure = "block", name = "guardrail" } = options;
-  const checks = CHECKS.flatMap((key) => options[key] ?? []);
+  checkValues("guardrail", options, Object.fromEntries(CHECKS.map((key) => [key, FUNCTION])));
   const faults = [
-    [checks.length === 0, `it would check nothing: give ${CHECKS.join(", ")}`],
-    [checks.some((check) => typeof check !== "function"), "a check is a function"],
+    [CHECKS.every((key) => options[key] === undefined), `it would check nothing: give ${CHECKS.join(", ")}`],
     [!isTimeLimit(timeoutMs) || timeoutMs >= 2 ** 31, "timeoutMs is a number of milliseconds"],
     [!["block", "pass"].includes(onFailure), 'onFailure is "block" or "pass"'],
     [typeof name !== "string" || name === "", "name is a text"],

@@ -1,5 +1,6 @@
 import { CompositionError, Defect, errorCategory } from "../../domain/errors.js";
 import type { Json, JsonObject } from "../../domain/json.js";
+import { checkValues, having } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import { isTimeLimit } from "../../domain/limits.js";
 import type { MemoryEntry, MemoryEntryInput } from "../../domain/memory.js";
@@ -175,7 +176,8 @@ const FIELDS = [
 
 function checkOptions(options: RecallOptions): void {
   checkFields("recall", options, [...FIELDS, "name", "before", "after"]);
-  const { scope, memory, query, topK = 5, threshold = 0, maxTokens = 1, required, extract } = options;
+  checkValues("recall", options, { memory: having("store", "search", "delete") });
+  const { scope, query, topK = 5, threshold = 0, maxTokens = 1, required, extract } = options;
   const functions = [query, extract].every((fn) => fn === undefined || typeof fn === "function");
   const times = [options.timeoutMs, options.extractTimeoutMs].every(
     (ms) => ms === undefined || (isTimeLimit(ms) && ms < 2 ** 31),
@@ -185,11 +187,10 @@ function checkOptions(options: RecallOptions): void {
       scope !== "shared" && typeof scope !== "function",
       `scope is a function, or "shared" where all entries are everybody's`,
     ],
-    [memory !== undefined && typeof memory?.search !== "function", "memory is a memory"],
     [!functions, "query and extract are functions"],
     [!Number.isSafeInteger(topK) || topK < 1, "topK is a count of at least 1"],
     [typeof threshold !== "number" || Number.isNaN(threshold), "threshold is a number"],
-    [!(maxTokens > 0), "maxTokens is a number above 0"],
+    [typeof maxTokens !== "number" || !(maxTokens > 0), "maxTokens is a number above 0"],
     [!times, "timeoutMs and extractTimeoutMs are numbers of milliseconds"],
     [required !== undefined && required !== true, "required is true or absent"],
   ] as const;

@@ -103,7 +103,7 @@ function checkOptions(options: RedactOptions): void {
     ],
     [texts.some((secret) => typeof secret !== "string" || secret === ""), "a secret is a text that says something"],
     [
-      patterns.length === 0 && typeof secrets !== "function" && texts.length === 0,
+      Array.isArray(patterns) && patterns.length === 0 && typeof secrets !== "function" && texts.length === 0,
       "it would find nothing: give patterns or secrets",
     ],
     [

@@ -1,5 +1,6 @@
 import { thrownLabel } from "../../domain/describe-thrown.js";
 import { CompositionError, MemoryError } from "../../domain/errors.js";
+import { isTimeLimit } from "../../domain/limits.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 
 /**
@@ -38,7 +39,7 @@ export class Embedder {
     const fault =
       typeof embed !== "function" ||
       typeof model !== "string" ||
-      !(timeoutMs >= 1 && timeoutMs <= 2 ** 31 - 1) ||
+      !(isTimeLimit(timeoutMs) && timeoutMs >= 1 && timeoutMs < 2 ** 31) ||
       !["reject", "text-only"].includes(failure);
     if (fault) {
       const text = `embedding is { embed, model?, timeoutMs?, failure?: "reject" or "text-only" }`;

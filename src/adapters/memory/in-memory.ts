@@ -1,5 +1,7 @@
+import { checkValues, FUNCTION, NAME } from "../../domain/check-values.js";
 import { thrownLabel } from "../../domain/describe-thrown.js";
 import { MemoryError } from "../../domain/errors.js";
+import { checkFields } from "../../domain/known-fields.js";
 import {
   checkedEntry,
   filterOf,
@@ -39,7 +41,10 @@ export class InMemoryMemory implements MemoryPort {
   readonly #index = new TextIndex();
   #count = 0;
 
+  /** Throws `CompositionError("invalid-config")` for options that cannot be. */
   constructor(options: InMemoryMemoryOptions = {}) {
+    checkFields("InMemoryMemory", options, ["name", "score"]);
+    checkValues("InMemoryMemory", options, { name: NAME, score: FUNCTION });
     this.name = options.name ?? "in-memory";
     this.#score = options.score;
   }

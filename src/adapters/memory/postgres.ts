@@ -1,4 +1,5 @@
-import { CompositionError, MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
+import { checkValues, NAME, OBJECT, TEXT, YES_OR_NO } from "../../domain/check-values.js";
+import { MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
 import {
   checkedEntry,
   filterOf,
@@ -57,10 +58,13 @@ export class PostgresMemory implements MemoryPort {
   constructor(options: PostgresMemoryOptions) {
     const more = ["name", "optional", "configuration", "embedding"];
     const { source, schema, timeoutMs } = postgresPlace("a Postgres memory", options, more);
+    checkValues("a Postgres memory", options, {
+      name: NAME,
+      optional: YES_OR_NO,
+      configuration: TEXT,
+      embedding: OBJECT,
+    });
     const { configuration = "", embedding, name, optional = false } = options;
-    if (typeof configuration !== "string") {
-      throw new CompositionError("invalid-config", "configuration is the name of a text search configuration");
-    }
     this.name = name ?? `postgres "${safeLabel(schema)}"`;
     this.optional = optional;
     this.#tables = memoryTablesIn(schema);

@@ -1,4 +1,5 @@
 import { CompositionError, MemoryError, type MemoryErrorKind } from "../../domain/errors.js";
+import { checkValues, NAME, OBJECT, wholeNumber, YES_OR_NO } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import {
   checkedEntry,
@@ -56,6 +57,12 @@ export class SqliteMemory implements MemoryPort {
   /** Throws `CompositionError("invalid-config")` for options that cannot be. */
   constructor(options: SqliteMemoryOptions) {
     checkFields("a SQLite memory", options, ["path", "name", "optional", "busyTimeoutMs", "embedding"]);
+    checkValues("a SQLite memory", options, {
+      name: NAME,
+      optional: YES_OR_NO,
+      busyTimeoutMs: wholeNumber(0),
+      embedding: OBJECT,
+    });
     const { path, name, optional = false, busyTimeoutMs = 5_000, embedding } = options;
     if (typeof path !== "string" || path === "") {
       throw new CompositionError("invalid-config", "a SQLite memory needs { path } with the path of its file");

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { CompositionError, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
+import { checkValues, having } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { MemoryEntry, MemoryQuery } from "../../domain/memory.js";
 import { givenScope } from "../../domain/memory-scope.js";
@@ -135,13 +136,13 @@ function shown({ id, content, score }: MemoryEntry, maxLength: number): JsonObje
 
 function checkOptions(options: MemoryToolsOptions): void {
   checkFields("memoryTools", options, FIELDS);
-  const { scope, memory, tools = NAMES, metadata, topK = 5, threshold = 0, maxLength = 1 } = options;
+  checkValues("memoryTools", options, { memory: having("store", "search", "delete") });
+  const { scope, tools = NAMES, metadata, topK = 5, threshold = 0, maxLength = 1 } = options;
   const faults = [
     [
       scope !== "shared" && typeof scope !== "function",
       `scope is a function, or "shared" where all entries are everybody's`,
     ],
-    [memory !== undefined && typeof memory?.search !== "function", "memory is a memory"],
     [
       !Array.isArray(tools) || !tools.every((name: unknown) => NAMES.some((known) => known === name)),
       `tools is a list of ${NAMES.join(", ")}`,

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, type TString, Type } from "@sinclair/typebox";
+import { checkValues, FUNCTION, OBJECT } from "../../../domain/check-values.js";
 import { CompositionError } from "../../../domain/errors.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { TurnInput } from "../../../ports/agent-api.js";
@@ -44,6 +45,7 @@ export function agentTool<P extends TObject = TaskParameters>(
 ): DefinedTool {
   checkDefinition("agentTool", definition, FIELDS, { executes: false });
   const { parameters, input, result, session = "call", events: _e, turn: _t, maxDepth = 4, ...described } = definition;
+  checkValues(`agentTool ${safeLabel(definition.name)}`, definition, { input: FUNCTION, turn: OBJECT });
   checkAgentTool(source, definition, maxDepth);
   const called = new CalledAgent(source, definition, maxDepth);
   const messageOf = input ?? ((args: Static<P>) => (args as Static<TaskParameters>).task);

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CompositionError } from "../../../domain/errors.js";
+import { checkValues, NAME, numberFrom } from "../../../domain/check-values.js";
 import { checkFields } from "../../../domain/known-fields.js";
 import { pageOf } from "./page-of.js";
 import type { ResultKey, ResultPage, ResultStore } from "./result-store.js";
@@ -24,9 +25,9 @@ export class DirectoryResultStore implements ResultStore {
 
   constructor(options: DirectoryResultStoreOptions) {
     checkFields("DirectoryResultStore", options, ["path", "maxSessionBytes"]);
+    checkValues("DirectoryResultStore", options, { path: NAME, maxSessionBytes: numberFrom(1) });
     const { path, maxSessionBytes = 256 * 1024 * 1024 } = options;
-    if (typeof path !== "string" || path === "") throw new CompositionError("invalid-config", "path is no text");
-    if (!(maxSessionBytes > 0)) throw new CompositionError("invalid-config", "maxSessionBytes is no number above 0");
+    if (path === undefined) throw new CompositionError("invalid-config", "DirectoryResultStore needs a path");
     this.#path = path;
     this.#maxSessionBytes = maxSessionBytes;
   }

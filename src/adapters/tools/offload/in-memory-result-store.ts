@@ -1,4 +1,4 @@
-import { CompositionError } from "../../../domain/errors.js";
+import { checkValues, numberFrom } from "../../../domain/check-values.js";
 import { checkFields } from "../../../domain/known-fields.js";
 import { pageOf } from "./page-of.js";
 import type { ResultKey, ResultPage, ResultStore } from "./result-store.js";
@@ -18,8 +18,8 @@ export class InMemoryResultStore implements ResultStore {
 
   constructor(options: InMemoryResultStoreOptions = {}) {
     checkFields("InMemoryResultStore", options, ["maxLength"]);
+    checkValues("InMemoryResultStore", options, { maxLength: numberFrom(1) });
     const { maxLength = 64 * 1024 * 1024 } = options;
-    if (!(maxLength > 0)) throw new CompositionError("invalid-config", "maxLength is no number above 0");
     this.#maxLength = maxLength;
   }
 

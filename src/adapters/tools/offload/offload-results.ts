@@ -1,5 +1,6 @@
 import { contentText } from "../../../domain/content.js";
-import { CompositionError, ToolError } from "../../../domain/errors.js";
+import { ToolError } from "../../../domain/errors.js";
+import { checkValues, having, NAME, numberFrom, wholeNumber } from "../../../domain/check-values.js";
 import { checkFields } from "../../../domain/known-fields.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import { normaliseToolReturn } from "../../../domain/tool-result.js";
@@ -31,6 +32,12 @@ const OPTION_NAMES = [
 
 /** Less would leave little room beside what the model has to be told. */
 const LEAST_BYTES = 1024;
+const RULES = {
+  store: having("write", "read"),
+  maxBytes: wholeNumber(LEAST_BYTES),
+  maxStoredLength: numberFrom(1),
+  toolName: NAME,
+};
 /** What is told beside the beginning; an id longer than usual makes it a little more. */
 const NOTE_BYTES = 384;
 
@@ -41,10 +48,8 @@ const NOTE_BYTES = 384;
 export function offloadResults(provider: ToolProvider, options: OffloadOptions): ToolProvider {
   checkProviders("offloadResults", [provider]);
   checkFields("offloadResults", options, OPTION_NAMES);
+  checkValues("offloadResults", { ...options, store: options.store ?? null }, RULES);
   const { store, maxBytes = 16 * 1024, maxStoredLength = 32 * 1024 * 1024, toolName = "read_result" } = options;
-  checkStore(store);
-  if (!(maxBytes >= LEAST_BYTES)) throw invalid(`maxBytes is no number of at least ${LEAST_BYTES}`);
-  if (!(maxStoredLength > 0)) throw invalid("maxStoredLength is no number above 0");
   const settings = { store, maxBytes, maxStoredLength, toolName };
   const offloading = wrapped(provider, async (_call, context, run) => await offloaded(await run(), context, settings));
   const both = composite([offloading, readResultTool(toolName, store, maxBytes)], { name: provider.name });
@@ -52,16 +57,6 @@ export function offloadResults(provider: ToolProvider, options: OffloadOptions):
 }
 
 type Settings = Required<{ readonly [K in keyof OffloadOptions]: NonNullable<OffloadOptions[K]> }>;
-
-function checkStore(store: unknown): void {
-  const has = (member: string): boolean =>
-    typeof store === "object" && store !== null && typeof Reflect.get(store, member) === "function";
-  if (!has("write") || !has("read")) throw invalid("offloadResults needs a store that has write and read");
-}
-
-function invalid(text: string): CompositionError {
-  return new CompositionError("invalid-config", text);
-}
 
 /** What fits is handed on as the tool returned it. */
 async function offloaded(returned: ToolReturn, context: ToolContext, settings: Settings): Promise<ToolReturn> {
