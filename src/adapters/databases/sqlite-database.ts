@@ -58,7 +58,9 @@ export class SqliteDatabase<Name extends string> {
     this.#part = part;
     createPrivately(path);
     // Not an import: loading this module must neither fail nor warn where no store is used.
-    const sqlite = process.getBuiltinModule("node:sqlite");
+    const sqlite = process.getBuiltinModule("node:sqlite") as { DatabaseSync: typeof DatabaseSync } | undefined;
+    if (sqlite === undefined)
+      throw new Error(`Node ${process.versions.node} has no node:sqlite; 22.13 is the first that has`);
     const allowExtension = extension !== undefined;
     this.#database = new sqlite.DatabaseSync(path, { timeout: busyTimeoutMs, allowExtension });
     try {

@@ -16,10 +16,3 @@ export function share(count: number, length: number, averageLength: number): num
 export function highestShare(having: number, occurrences: number): number {
   return share(occurrences - having + 1, 0, 1);
 }
-
-/** The share from what FTS5 gives as the rank of a text for a query of one term. */
-export function shareOfRank(texts: number, having: number): (rank: number) => number {
-  const weight = Math.log((texts - having + 0.5) / (having + 0.5));
-  const most = -(SATURATION + 1) * (weight > 0 ? weight : 1e-6);
-  return (rank) => rank / most;
-}

@@ -11,10 +11,10 @@ import {
   storedEntry,
   topKOf,
 } from "../../domain/memory.js";
-import { matchesMetadata } from "../../domain/session-rules.js";
 import { textTerms } from "../../domain/text-terms.js";
 import type { Awaitable } from "../../ports/awaitable.js";
 import type { MemoryPort } from "../../ports/memory.js";
+import { FieldIndex } from "./field-index.js";
 import { TextIndex } from "./text-index.js";
 
 /** How near an entry is to a query, higher is nearer; nothing when it is no hit at all. */
@@ -38,6 +38,7 @@ export class InMemoryMemory implements MemoryPort {
   /** By the number of its store: of equal scores the highest comes first. */
   readonly #entries = new Map<number, MemoryEntry>();
   readonly #numbers = new Map<string, number>();
+  readonly #fields = new FieldIndex();
   readonly #index = new TextIndex();
   #count = 0;
 
@@ -56,6 +57,7 @@ export class InMemoryMemory implements MemoryPort {
     const number = this.#count++;
     this.#numbers.set(id, number);
     this.#entries.set(number, entry);
+    this.#fields.add(number, entry.metadata);
     this.#index.add(number, textTerms(entry.content));
     return id;
   }
@@ -63,13 +65,13 @@ export class InMemoryMemory implements MemoryPort {
   async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
     const { threshold = Number.NEGATIVE_INFINITY, query: text } = query;
-    const filter = filterOf(query);
     const terms = textTerms(text);
     if (topK === 0 || terms.length === 0) return [];
-    const among = (number: number): boolean =>
-      filter === undefined || matchesMetadata(this.#entries.get(number)?.metadata ?? {}, filter);
+    const among = this.#fields.having(filterOf(query));
     const scores =
-      this.#score === undefined ? this.#index.best(terms, topK, among) : await this.#scores(this.#score, text, among);
+      this.#score === undefined
+        ? this.#index.best(terms, { limit: topK, least: threshold }, among)
+        : await this.#scores(this.#score, text, among);
     const hits: MemoryEntry[] = [];
     for (const [number, score] of [...scores].sort(([a, x], [b, y]) => y - x || b - a)) {
       const entry = this.#entries.get(number);
@@ -87,7 +89,9 @@ export class InMemoryMemory implements MemoryPort {
     const number = this.#numbers.get(id);
     if (number === undefined) return;
     this.#numbers.delete(id);
+    const entry = this.#entries.get(number);
     this.#entries.delete(number);
+    this.#fields.delete(number, entry?.metadata ?? {});
     this.#index.delete(number);
   }
 
@@ -95,13 +99,14 @@ export class InMemoryMemory implements MemoryPort {
   async #scores(
     score: MemoryScore,
     query: string,
-    among: (number: number) => boolean,
+    among: ReadonlySet<number> | undefined,
   ): Promise<ReadonlyMap<number, number>> {
     const scores = new Map<number, number>();
     try {
       for (const [number, entry] of [...this.#entries]) {
         const given = await score(query, entry);
-        if (typeof given === "number" && !Number.isNaN(given) && among(number)) scores.set(number, given);
+        if (typeof given === "number" && !Number.isNaN(given) && among?.has(number) !== false)
+          scores.set(number, given);
       }
     } catch (cause) {
       throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });

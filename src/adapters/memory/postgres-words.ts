@@ -59,7 +59,7 @@ export class PostgresWordSearch {
 
   /** The best `limit` entries of those that pass the filter, in no order and perhaps some more. */
   async best(limit: number): Promise<ReadonlyMap<number, number>> {
-    const steps = searchSteps<number, Wanted>(this.#wanted, limit);
+    const steps = searchSteps<Wanted>(this.#wanted, { limit });
     let step = steps.next();
     while (step.done !== true) {
       const { value } = step;

@@ -19,7 +19,7 @@ export function candidateLimit(topK: number): number {
 /** Best first, of equals the one stored last; what the threshold and topK of the query leave. */
 export function bestOf(
   scores: ReadonlyMap<number, number>,
-  { topK, threshold = Number.NEGATIVE_INFINITY }: Pick<Asked, "topK" | "threshold">,
+  { topK, threshold = Number.NEGATIVE_INFINITY }: Pick<Asked, "topK"> & Partial<Pick<Asked, "threshold">>,
 ): (readonly [key: number, score: number])[] {
   return [...scores]
     .filter(([, score]) => score >= threshold)

@@ -1,12 +1,14 @@
+import { kthBest } from "./kth-best.js";
+
 /** A term of a query that some entry has, its part of the score an entry could reach at most, and a share that no entry exceeds. */
 export type WeighedTerm = { readonly term: string; readonly weight: number; readonly highest: number };
 
 /** Where terms are looked up; shares are those of `share`. */
-export type TermSource<K, T extends WeighedTerm> = {
+export type TermSource<T extends WeighedTerm> = {
   /** Every entry that has the term, each once. */
-  scan(term: T, found: (key: K, share: number) => void): void;
-  /** What some of the terms add to the score of one entry. */
-  scoreOf(key: K, terms: readonly T[]): number;
+  scan(term: T, found: (key: number, share: number) => void): void;
+  /** What some of the terms add to the scores of some entries; those without any of them may be left out. */
+  scoresOf(keys: readonly number[], terms: readonly T[]): ReadonlyMap<number, number>;
 };
 
 /** Of a query with more terms that anything has, the rarest choose the entries, and all count for their scores. */
@@ -15,44 +17,49 @@ const MOST_SCANS = 100;
 const MOST_COMPLETED = 1_000;
 
 /** What a search does next: looks up every entry that has the term, or answers what the terms add to the scores of some entries. */
-export type SearchStep<K, T extends WeighedTerm> =
-  | { readonly type: "scan"; readonly term: T; readonly found: (key: K, share: number) => void }
-  | { readonly type: "complete"; readonly keys: readonly K[]; readonly terms: readonly T[] };
+export type SearchStep<T extends WeighedTerm> =
+  | { readonly type: "scan"; readonly term: T; readonly found: (key: number, share: number) => void }
+  | { readonly type: "complete"; readonly keys: readonly number[]; readonly terms: readonly T[] };
 
-type Steps<K, T extends WeighedTerm, R> = Generator<SearchStep<K, T>, R, ReadonlyMap<K, number> | undefined>;
+type Steps<T extends WeighedTerm, R> = Generator<SearchStep<T>, R, ReadonlyMap<number, number> | undefined>;
+
+/** How many of the best are wanted, and what score is too low to be of any use. */
+export type Wished = { readonly limit: number; readonly least?: number | undefined };
 
 /**
- * The scores of the `limit` best entries and perhaps of some more, in no order. The rarest terms come first, and the best of those found get their
+ * The scores of the best entries and perhaps of some more, in no order. The rarest terms come first, and the best of those found get their
  * whole score at once: as soon as they can be beaten by none that has the rest only, that rest is looked up for those found alone, so that a word
  * nearly all entries have costs next to nothing.
  */
-export function searchSteps<K, T extends WeighedTerm>(
+export function searchSteps<T extends WeighedTerm>(
   terms: readonly T[],
-  limit: number,
-): Steps<K, T, ReadonlyMap<K, number>> {
-  return new RarestFirst<K, T>(limit).steps([...terms].sort((a, b) => b.weight - a.weight));
+  wished: Wished,
+): Steps<T, ReadonlyMap<number, number>> {
+  return new RarestFirst<T>(wished).steps([...terms].sort((a, b) => b.weight - a.weight));
 }
 
-class RarestFirst<K, T extends WeighedTerm> {
+class RarestFirst<T extends WeighedTerm> {
   readonly #limit: number;
-  readonly #scores = new Map<K, number>();
+  readonly #useless: number;
+  readonly #scores = new Map<number, number>();
   /** Whose score has all terms. */
-  readonly #whole = new Set<K>();
+  readonly #whole = new Set<number>();
 
-  constructor(limit: number) {
+  constructor({ limit, least = Number.NEGATIVE_INFINITY }: Wished) {
     this.#limit = limit;
+    this.#useless = least;
   }
 
-  *steps(terms: readonly T[]): Steps<K, T, ReadonlyMap<K, number>> {
+  *steps(terms: readonly T[]): Steps<T, ReadonlyMap<number, number>> {
     for (const [scanned, term] of terms.entries()) {
       const rest = terms.slice(scanned);
       if (this.#scores.size >= this.#limit) yield* this.#complete(rest, bestOnes(this.#scores, this.#limit));
-      if (this.#least() >= highestOf(rest)) return yield* this.#finish(rest);
+      if (this.#least() > highestOf(rest) + 1 / EXACTNESS) return yield* this.#finish(rest);
       if (scanned === MOST_SCANS) {
         yield* this.#complete(rest, bestOnes(this.#scores, this.#limit + MOST_COMPLETED));
         return rounded(this.#scores, this.#least());
       }
-      const found = (key: K, share: number): void => {
+      const found = (key: number, share: number): void => {
         if (!this.#whole.has(key)) this.#add(key, term.weight * share);
       };
       yield { type: "scan", term, found };
@@ -61,7 +68,7 @@ class RarestFirst<K, T extends WeighedTerm> {
   }
 
   /** The first of the terms rules out most entries for which the others would have to be looked up. */
-  *#finish(terms: readonly T[]): Steps<K, T, ReadonlyMap<K, number>> {
+  *#finish(terms: readonly T[]): Steps<T, ReadonlyMap<number, number>> {
     yield* this.#raise(terms.slice(0, 1), this.#promising(terms));
     const others = terms.slice(1);
     yield* this.#raise(others, this.#promising(others));
@@ -69,29 +76,29 @@ class RarestFirst<K, T extends WeighedTerm> {
   }
 
   /** Those that may be among the best once these terms are added. */
-  #promising(terms: readonly T[]): readonly K[] {
-    const least = this.#least() - highestOf(terms);
+  #promising(terms: readonly T[]): readonly number[] {
+    const least = this.#least() - highestOf(terms) - 1 / EXACTNESS;
     return [...this.#scores.keys()].filter((key) => !this.#whole.has(key) && (this.#scores.get(key) ?? 0) >= least);
   }
 
-  *#complete(terms: readonly T[], likely: readonly K[]): Steps<K, T, void> {
+  *#complete(terms: readonly T[], likely: readonly number[]): Steps<T, void> {
     const keys = likely.filter((key) => !this.#whole.has(key));
     yield* this.#raise(terms, keys);
     for (const key of keys) this.#whole.add(key);
   }
 
-  *#raise(terms: readonly T[], keys: readonly K[]): Steps<K, T, void> {
+  *#raise(terms: readonly T[], keys: readonly number[]): Steps<T, void> {
     if (keys.length === 0 || terms.length === 0) return;
     for (const [key, more] of (yield { type: "complete", keys, terms }) ?? []) this.#add(key, more);
   }
 
-  #add(key: K, more: number): void {
+  #add(key: number, more: number): void {
     this.#scores.set(key, (this.#scores.get(key) ?? 0) + more);
   }
 
   /** What an entry must reach to be among the best. */
   #least(): number {
-    return this.#scores.size >= this.#limit ? kthBest(this.#scores, this.#limit) : Number.NEGATIVE_INFINITY;
+    return Math.max(this.#useless, kthBest(this.#scores.values(), this.#limit));
   }
 }
 
@@ -108,47 +115,36 @@ export function roundedScore(score: number): number {
 }
 
 /** Those that reach `least`. */
-function rounded<K>(scores: ReadonlyMap<K, number>, least: number): ReadonlyMap<K, number> {
-  const reach = [...scores].filter(([, score]) => score >= least - 1 / EXACTNESS);
-  return new Map(reach.map(([key, score]) => [key, roundedScore(score)]));
+function rounded(scores: ReadonlyMap<number, number>, least: number): ReadonlyMap<number, number> {
+  const reach = new Map<number, number>();
+  for (const [key, score] of scores) if (score >= least - 1 / EXACTNESS) reach.set(key, roundedScore(score));
+  return reach;
 }
 
 /** The same, of a source that answers at once. */
-export function rarestFirst<K, T extends WeighedTerm>(
+export function rarestFirst<T extends WeighedTerm>(
   terms: readonly T[],
-  limit: number,
-  source: TermSource<K, T>,
-): ReadonlyMap<K, number> {
-  const steps = searchSteps<K, T>(terms, limit);
+  wished: Wished,
+  source: TermSource<T>,
+): ReadonlyMap<number, number> {
+  const steps = searchSteps<T>(terms, wished);
   let step = steps.next();
   while (step.done !== true) {
     const { value } = step;
     if (value.type === "scan") source.scan(value.term, value.found);
-    step = steps.next(value.type === "scan" ? undefined : added(source, value));
+    step = steps.next(value.type === "scan" ? undefined : source.scoresOf(value.keys, value.terms));
   }
   return step.value;
 }
 
-function added<K, T extends WeighedTerm>(
-  source: TermSource<K, T>,
-  { keys, terms }: { readonly keys: readonly K[]; readonly terms: readonly T[] },
-): ReadonlyMap<K, number> {
-  return new Map(keys.map((key) => [key, source.scoreOf(key, terms)]));
-}
-
 /** Some of the best, where there are more than `count` that are equal. */
-function bestOnes<K>(scores: ReadonlyMap<K, number>, count: number): readonly K[] {
-  const least = kthBest(scores, count);
-  const better: K[] = [];
-  const equal: K[] = [];
+function bestOnes(scores: ReadonlyMap<number, number>, count: number): readonly number[] {
+  const least = kthBest(scores.values(), count);
+  const better: number[] = [];
+  const equal: number[] = [];
   for (const [key, score] of scores) {
     if (score > least) better.push(key);
     else if (score === least) equal.push(key);
   }
   return [...better, ...equal].slice(0, count);
-}
-
-function kthBest<K>(scores: ReadonlyMap<K, number>, k: number): number {
-  const sorted = Float64Array.from(scores.values()).sort();
-  return sorted[sorted.length - k] ?? Number.NEGATIVE_INFINITY;
 }

@@ -18,15 +18,18 @@ export function removeEntry(sql: MemoryStatements, id: string): void {
   const stored = sql.keyOf.get(id);
   if (stored === undefined) return;
   const key = numberOf(stored, "key");
-  const length = termsOf(sql, key).length;
+  const length = termsOf(sql, [key]).get(key)?.length ?? 0;
   for (const remove of [sql.remove, sql.removeFields, sql.removeTerms, sql.removeVector]) remove.run(key);
   sql.addTotals.run(-1, -length);
 }
 
-/** The terms of an entry as they were stored. */
-export function termsOf(sql: MemoryStatements, key: number): readonly string[] {
-  const terms = sql.terms.get(key)?.["terms"];
-  return typeof terms === "string" && terms !== "" ? terms.split(" ") : [];
+/** The terms of each of some entries as they were stored, in their order; those that are not there are left out. */
+export function termsOf(sql: MemoryStatements, keys: readonly number[]): ReadonlyMap<number, readonly string[]> {
+  const rows = JSON.parse(String(sql.terms.get(JSON.stringify(keys))?.["terms"] ?? "[]")) as readonly [
+    number,
+    string,
+  ][];
+  return new Map(rows.map(([key, terms]) => [key, terms === "" ? [] : terms.split(" ")]));
 }
 
 const FEW = 2_000;
@@ -34,15 +37,15 @@ const FEW = 2_000;
 /** Tells entries that have all these fields, without listing them where they are many; nothing without any field. */
 export function fieldFilter(sql: MemoryStatements, fields: EncodedFields): ((entry: number) => boolean) | undefined {
   if (fields.length === 0) return undefined;
-  const hasAll = (entry: number): boolean =>
-    fields.every(([name, value]) => sql.hasField.get(name, value, entry) !== undefined);
-  for (const [name, value] of fields) {
-    const few = numbersOf(sql.withField.get(name, value, FEW + 1) ?? {}, "entries");
+  const having = (some: EncodedFields) => (entry: number) =>
+    some.every(([name, value]) => sql.hasField.get(name, value, entry) !== undefined);
+  for (const field of fields) {
+    const few = numbersOf(sql.withField.get(...field, FEW + 1) ?? {}, "entries");
     if (few.length > FEW) continue;
-    const keys = new Set(few.filter(hasAll));
+    const keys = new Set(few.filter(having(fields.filter((other) => other !== field))));
     return (entry) => keys.has(entry);
   }
-  return hasAll;
+  return having(fields);
 }
 
 /** The keys of the entries that have all these fields; nothing without any. */

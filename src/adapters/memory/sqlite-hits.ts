@@ -1,5 +1,5 @@
 import type { MemoryEntry } from "../../domain/memory.js";
-import { fusedScore } from "./fused-score.js";
+import { fusedScore, leastByWords } from "./fused-score.js";
 import { type Asked, bestOf, candidateLimit } from "./ranked.js";
 import { entriesWith, fieldFilter } from "./sqlite-entries.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
@@ -10,7 +10,8 @@ import type { Space } from "./vector-space.js";
 
 /** The hits by words; to be run in a read transaction. */
 export function textHits(sql: MemoryStatements, asked: Asked): MemoryEntry[] {
-  const scores = new SqliteTextSearch(sql, asked.terms).best(asked.topK, fieldFilter(sql, asked.filter));
+  const wished = { limit: asked.topK, least: asked.threshold };
+  const scores = new SqliteTextSearch(sql, asked.terms).best(wished, fieldFilter(sql, asked.filter));
   return bestEntries(sql, scores, asked);
 }
 
@@ -18,12 +19,15 @@ export function textHits(sql: MemoryStatements, asked: Asked): MemoryEntry[] {
 export function fusedHits(sql: MemoryStatements, asked: Asked, space: Space, vector: Float32Array): MemoryEntry[] {
   const limit = candidateLimit(asked.topK);
   const search = new SqliteTextSearch(sql, asked.terms);
-  const words = bestOf(search.best(limit, fieldFilter(sql, asked.filter)), { topK: limit, threshold: undefined });
-  const near = nearest(sql, space, vector, { limit, among: entriesWith(sql, asked.filter) });
+  const among = entriesWith(sql, asked.filter);
+  const near = nearest(sql, space, vector, { limit, among });
   const scores = new Map<number, number>();
-  for (const entry of new Set([...words.map(([key]) => key), ...near.keys()])) {
-    const cosine = near.get(entry) ?? cosineOf(sql, entry, space, vector);
-    scores.set(entry, fusedScore(search.scoreOf(entry), cosine));
+  const words = search.scoresOf([...near.keys()]);
+  for (const [entry, cosine] of near) scores.set(entry, fusedScore(words.get(entry) ?? 0, cosine));
+  const wished = { limit, least: leastByWords({ ...asked, cosines: near, scores, limit }) };
+  const best = search.best(wished, among && ((entry) => among.has(entry)));
+  for (const [entry, score] of bestOf(best, { topK: limit })) {
+    if (!near.has(entry)) scores.set(entry, fusedScore(score, cosineOf(sql, entry, space, vector)));
   }
   return bestEntries(sql, scores, asked);
 }

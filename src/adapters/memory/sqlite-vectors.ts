@@ -1,6 +1,7 @@
 import { MemoryError } from "../../domain/errors.js";
 import type { Embedded } from "./embedder.js";
-import { bytesOf, CodedEntries, COMPARED, encodeChunk, lacksCodes, uncodedEntries } from "./sqlite-codes.js";
+import { CodedEntries } from "./sqlite-coded-entries.js";
+import { bytesOf, COMPARED, encodeChunk, lacksCodes, uncodedEntries } from "./sqlite-codes.js";
 import { numberOf } from "./sqlite-entries.js";
 import type { MemoryStatements, SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { textIn } from "./stored-entry.js";
@@ -71,7 +72,8 @@ function compared(
   { limit, entries }: { readonly limit: number; readonly entries: readonly number[] },
 ): Map<number, number> {
   const rows = sql.near.all(bytesOf(vector), JSON.stringify(entries), space.key, limit);
-  return new Map(rows.map((row) => [numberOf(row, "entry"), numberOf(row, "cosine")]));
+  const near = rows.filter((row) => row["cosine"] !== null);
+  return new Map(near.map((row) => [numberOf(row, "entry"), numberOf(row, "cosine")]));
 }
 
 /** How near an entry is; nothing when it has no vector in the space. */

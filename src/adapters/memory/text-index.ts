@@ -1,5 +1,5 @@
 import { rarity, share } from "./bm25.js";
-import { rarestFirst, type WeighedTerm } from "./rarest-first.js";
+import { rarestFirst, type WeighedTerm, type Wished } from "./rarest-first.js";
 
 type Text = { readonly terms: ReadonlySet<string>; readonly length: number };
 
@@ -34,22 +34,29 @@ export class TextIndex {
     this.#length -= known.length;
   }
 
-  /** The scores, above 0 and below 1, of the `limit` texts of `among` that are nearest to the terms, in no order and perhaps of some more. */
-  best(terms: readonly string[], limit: number, among: (text: number) => boolean): ReadonlyMap<number, number> {
+  /** The scores, above 0 and below 1, of the texts of `among`, or of all, that are nearest to the terms, in no order and perhaps of some more. */
+  best(terms: readonly string[], wished: Wished, among: ReadonlySet<number> | undefined): ReadonlyMap<number, number> {
     const wanted = this.#weighed(new Set(terms));
     const average = this.#length / this.#texts.size;
     const lengthOf = (text: number): number => this.#texts.get(text)?.length ?? 0;
-    return rarestFirst(wanted, limit, {
+    return rarestFirst(wanted, wished, {
       scan: ({ term }, found) => {
-        for (const [text, count] of this.#counts.get(term) ?? []) {
-          if (among(text)) found(text, share(count, lengthOf(text), average));
+        for (const [text, count] of countsAmong(this.#counts.get(term) ?? new Map<number, number>(), among)) {
+          found(text, share(count, lengthOf(text), average));
         }
       },
-      scoreOf: (text, some) =>
-        some.reduce((score, { term, weight }) => {
-          const count = this.#counts.get(term)?.get(text);
-          return count === undefined ? score : score + weight * share(count, lengthOf(text), average);
-        }, 0),
+      scoresOf: (texts, some) => {
+        const scores = new Map<number, number>();
+        for (const { term, weight } of some) {
+          const counts = this.#counts.get(term);
+          for (const text of texts) {
+            const count = counts?.get(text);
+            if (count === undefined) continue;
+            scores.set(text, (scores.get(text) ?? 0) + weight * share(count, lengthOf(text), average));
+          }
+        }
+        return scores;
+      },
     });
   }
 
@@ -59,5 +66,20 @@ export class TextIndex {
     return all
       .filter(({ having }) => having > 0)
       .map(({ term, having }) => ({ term, weight: rarity(this.#texts.size, having) / most, highest: 1 }));
+  }
+}
+
+function* countsAmong(
+  counts: ReadonlyMap<number, number>,
+  among: ReadonlySet<number> | undefined,
+): Iterable<readonly [text: number, count: number]> {
+  if (among === undefined) return yield* counts;
+  if (among.size > counts.size) {
+    for (const both of counts) if (among.has(both[0])) yield both;
+    return;
+  }
+  for (const text of among) {
+    const count = counts.get(text);
+    if (count !== undefined) yield [text, count];
   }
 }

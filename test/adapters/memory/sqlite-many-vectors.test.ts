@@ -95,7 +95,7 @@ describe("more vectors in a SqliteMemory than are compared one by one", { timeou
     await using fixture = sqliteMemoryFixture({ embedding: asItIs });
     writeFormer(fixture.path);
     expect(await found(fixture.memory, query(3))).toEqual(nearestOf(texts, query(3), 10));
-    expect(coded(fixture.path)).toEqual({ version: 2, chunks: 4, without: 5_000 - 4 * 1_024 });
+    expect(coded(fixture.path)).toEqual({ version: 3, chunks: 4, without: 5_000 - 4 * 1_024 });
     await fixture.memory.delete(nearestOf(texts, query(3), 1)[0] ?? "");
     expect(await found(fixture.memory, query(3))).toEqual(nearestOf(texts, query(3), 11).slice(1));
   });

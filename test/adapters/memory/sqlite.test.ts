@@ -1,6 +1,6 @@
 import { statSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
 import { SqliteMemory } from "../../../src/adapters/memory/sqlite.js";
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
@@ -79,6 +79,22 @@ describe("the words of SqliteMemory", () => {
     }
   });
 
+  it("score entries of any length, and at once what another process stored, as in memory", async () => {
+    await using fixture = sqliteMemoryFixture();
+    await using other = fixture.open();
+    const plain = new InMemoryMemory();
+    const lengths = [0, 1, 127, 128, 129, 1_000, 16_383, 16_384, 20_000, 3];
+    for (const [n, length] of lengths.entries()) {
+      const entry = { id: `${n}`, content: "tea ".repeat(Math.ceil(length / 7)) + "leaf ".repeat(length) };
+      for (const memory of [n % 2 === 0 ? fixture.memory : other, plain]) await memory.store(entry);
+      if (n === 4)
+        for (const memory of [fixture.memory, plain]) await memory.store({ id: "0", content: "tea for two" });
+      const asked = { query: "tea leaf", topK: 20 };
+      for (const memory of [fixture.memory, other])
+        expect(await hitsOf(memory, asked)).toEqual(await hitsOf(plain, asked));
+    }
+  });
+
   it("choose by the hundred rarest where a query has more, and find the last of them", async () => {
     await using sqlite = new SqliteMemory({ path: ":memory:" });
     const words = Array.from({ length: 300 }, (_, n) => `word${n}`);
@@ -96,6 +112,16 @@ describe("the file of SqliteMemory", () => {
     await fixture.memory.store({ content: "apple" });
     for (const path of [fixture.path, `${fixture.path}-wal`, `${fixture.path}-shm`])
       expect(statSync(path).mode & 0o777, path).toBe(0o600);
+  });
+
+  it("cannot be opened by a Node without SQLite, which the error says", async () => {
+    const missing = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+    try {
+      const stored = new SqliteMemory({ path: ":memory:" }).store({ content: "apple" });
+      await expect(stored).rejects.toThrow(/^MemoryError\(store\): .*has no node:sqlite; 22\.13 is the first/);
+    } finally {
+      missing.mockRestore();
+    }
   });
 
   it("may be that of the sessions", async () => {
