@@ -101,9 +101,11 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
   "@modelcontextprotocol/server": [
     "src/adapters/hosts/mcp-server.ts",
     "src/adapters/hosts/mcp/agent-server.ts",
+    "src/adapters/hosts/mcp/asked-params.ts",
     "src/adapters/hosts/mcp/encode-result.ts",
     "src/adapters/hosts/mcp/http-sessions.ts",
     "src/adapters/hosts/mcp/served-commands.ts",
+    "src/adapters/hosts/mcp/stream-transport.ts",
   ],
   "@modelcontextprotocol/client": [
     "src/adapters/tools/mcp/http-transport.ts",

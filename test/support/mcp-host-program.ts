@@ -4,14 +4,45 @@ import { MemorySessionStore } from "ennead/sessions/memory";
 import { ScriptedModel } from "ennead/testkit";
 import { defineTool, Type } from "ennead/tools";
 
-/** An agent as an MCP server on the streams of this process. */
+/** An agent as an MCP server on the streams of this process; what happens beside the protocol is said on stderr. */
+const say = (what: string): void => void process.stderr.write(`${what}\n`);
+
 const add = defineTool({
   name: "add",
   description: "Adds.",
   parameters: Type.Object({ a: Type.Number(), b: Type.Number() }),
   execute: ({ a, b }) => a + b,
 });
-const agent = await Agent.create({ model: new ScriptedModel(), tools: [add], sessions: [new MemorySessionStore()] });
-await using server = mcpServer(agent);
-await server.serveStdio();
+const hang = defineTool({
+  name: "hang",
+  description: "Ends when it is aborted.",
+  parameters: Type.Object({}),
+  execute: (_, { signal }) => {
+    say("hangs");
+    return new Promise<never>((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        say("aborted");
+        reject(new Error("aborted"));
+      });
+    });
+  },
+});
+const print = defineTool({
+  name: "print",
+  description: "Prints on stdout.",
+  parameters: Type.Object({ text: Type.String() }),
+  execute: ({ text }) => {
+    console.log(text);
+    process.stdout.write(text);
+    return "printed";
+  },
+});
+const sessions = new MemorySessionStore();
+const agent = await Agent.create({ model: new ScriptedModel(), tools: [add, hang, print], sessions: [sessions] });
+{
+  await using server = mcpServer(agent, { onError: (error) => say(`error: ${String(error)}`) });
+  await server.serveStdio();
+  say(`over: ${(await agent.sessions.list()).items.length} sessions`);
+}
 await agent.shutdown();
+say("shut down");

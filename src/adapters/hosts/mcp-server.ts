@@ -7,11 +7,13 @@ import {
   type Server,
   validateHostHeader,
 } from "@modelcontextprotocol/server";
-import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { AgentApi } from "../../ports/agent-api.js";
 import { AgentServer } from "./mcp/agent-server.js";
 import { HttpSessions } from "./mcp/http-sessions.js";
 import { type McpServerOptions, type McpServerSettings, serverSettings } from "./mcp/mcp-server-options.js";
+import { processStreams } from "./mcp/process-streams.js";
+import { type Streams, StreamTransport } from "./mcp/stream-transport.js";
 
 export type { McpServerOptions } from "./mcp/mcp-server-options.js";
 
@@ -19,7 +21,10 @@ export type { McpServerOptions } from "./mcp/mcp-server-options.js";
 export type AgentMcpServer = AsyncDisposable & {
   /** Answers one HTTP request (streamable HTTP, sessions included). Bound: it may be passed around alone. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Serves one client on these streams, by default those of the process; resolves when it has gone. Nothing else may write to the output. */
+  /**
+   * Serves one client on these streams; resolves when it has gone and its calls have ended, which are aborted then. Nothing else may write to the
+   * output. Without streams those of the process, where what is written to `process.stdout` meanwhile goes to stderr.
+   */
   serveStdio(streams?: { readonly input: Readable; readonly output: Writable }): Promise<void>;
   /** Tells clients that the tools changed: an agent does not tell of changes between its turns. */
   toolsChanged(): void;
@@ -35,7 +40,7 @@ export type AgentMcpServer = AsyncDisposable & {
 export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): AgentMcpServer {
   const settings = serverSettings(options);
   const shared = new AgentServer(agent, settings);
-  const sessions = new HttpSessions(() => shared.connection(), settings.maxSessions);
+  const sessions = new HttpSessions((onRequest) => shared.connection(onRequest), settings.maxSessions);
   const modern = createMcpHandler(() => shared.connection(), { legacy: "reject", onerror: settings.onError });
   const ending = Promise.withResolvers<void>();
   let closed: Promise<void> | undefined;
@@ -55,6 +60,21 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
   };
   const piped = new Set<Server>();
   const unsubscribe = watchTools(agent, toolsChanged);
+  const serve = async (streams: Streams): Promise<void> => {
+    const transport = new StreamTransport(streams, settings.onError);
+    const own = new Set<Server>();
+    const connect = (): Server => {
+      const server = shared.connection();
+      piped.add(server);
+      own.add(server);
+      return server;
+    };
+    const handle = serveStdio(connect, { transport, onerror: settings.onError });
+    await Promise.race([transport.gone, ending.promise]);
+    await handle.close();
+    await shared.ended(own);
+    for (const server of own) piped.delete(server);
+  };
   return {
     async fetch(request) {
       if (closed !== undefined) return new Response("the server is closed", { status: 503 });
@@ -67,21 +87,10 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
       const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
       return sessionful ? sessions.answer(request, owner) : modern.fetch(request);
     },
-    async serveStdio({ input, output } = { input: process.stdin, output: process.stdout }) {
-      const transport = new StdioServerTransport(input, output);
-      const own = new Set<Server>();
-      const handle = serveStdio(
-        () => {
-          const server = shared.connection();
-          piped.add(server);
-          own.add(server);
-          return server;
-        },
-        { transport, onerror: settings.onError },
-      );
-      await Promise.race([goneOf(input, output), ending.promise]);
-      await handle.close();
-      for (const server of own) piped.delete(server);
+    async serveStdio(streams) {
+      if (streams !== undefined) return serve(streams);
+      using own = processStreams();
+      await serve(own);
     },
     toolsChanged,
     close: () => (closed ??= close()),
@@ -100,15 +109,6 @@ async function ownerOf(request: Request, { authorize, onError }: McpServerSettin
     onError(error);
     return new Response("nobody can be authorized now", { status: 503 });
   }
-}
-
-/** Resolves when a client can no longer ask, or no longer hear. */
-async function goneOf(input: Readable, output: Writable): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const over = (): void => resolve();
-  for (const event of ["end", "close", "error"]) input.once(event, over);
-  for (const event of ["close", "error"]) output.once(event, over);
-  await promise;
 }
 
 /** Each turn resolves its tools anew; a list that is another than the one before is news for clients. */

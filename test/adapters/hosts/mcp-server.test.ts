@@ -1,110 +1,15 @@
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { Agent, type AgentConfig, CompositionError, type Json, type PipelineHook } from "ennead";
-import { CommandRegistry } from "ennead/commands/registry";
+import { Agent, CompositionError, type Json, type PipelineHook } from "ennead";
 import { approval } from "ennead/hooks/approval";
-import { type AgentMcpServer, mcpServer, type McpServerOptions } from "ennead/hosts/mcp-server";
+import { type AgentMcpServer, mcpServer } from "ennead/hosts/mcp-server";
 import { MemorySessionStore } from "ennead/sessions/memory";
-import { RecordingHook, RecordingSessionStore, ScriptedModel } from "ennead/testkit";
-import { defineTool, ToolRegistry, Type } from "ennead/tools";
+import { RecordingHook, ScriptedModel } from "ennead/testkit";
 import { describe, expect, test } from "vitest";
 import { childPrograms } from "../../support/child-programs.js";
 import { started, textOf } from "../../support/hostile-mcp.js";
-import { webServer } from "../models/web-server.js";
-
-const add = defineTool({
-  name: "add",
-  label: "Add",
-  description: "Adds two numbers.",
-  parameters: Type.Object({ a: Type.Number(), b: Type.Number() }),
-  output: Type.Object({ sum: Type.Number() }),
-  annotations: { readOnlyHint: true },
-  execute: ({ a, b }) => ({ sum: a + b }),
-});
-
-const tool = (name: string, execute: (context: Parameters<typeof add.execute>[1]) => unknown) =>
-  defineTool({
-    name,
-    description: `Does ${name}.`,
-    parameters: Type.Object({}),
-    execute: (_, context) => execute(context) as Json,
-  });
-
-const say = {
-  id: "say",
-  label: "Say",
-  description: "Says it.",
-  category: "test",
-  type: "action" as const,
-  aliases: [],
-  visible: true,
-  params: [
-    { name: "text", label: "Text", description: "What", type: "string" as const, required: true, positional: true },
-    {
-      name: "times",
-      label: "Times",
-      description: "",
-      type: "int" as const,
-      required: false,
-      positional: false,
-      default: 1,
-    },
-    {
-      name: "tone",
-      label: "Tone",
-      description: "",
-      type: "string" as const,
-      required: false,
-      positional: false,
-      choices: ["loud", "soft"],
-    },
-  ],
-};
-
-type Parts = {
-  readonly tools?: readonly Parameters<ToolRegistry["register"]>[0][];
-  readonly hooks?: readonly PipelineHook[];
-  readonly config?: AgentConfig;
-  readonly options?: McpServerOptions;
-};
-
-/** An agent with one registry behind an MCP server over loopback HTTP. */
-async function served({ tools = [add], hooks = [], config = {}, options = {} }: Parts = {}) {
-  const stack = new AsyncDisposableStack();
-  const registry = new ToolRegistry(tools);
-  const commands = new CommandRegistry();
-  commands.register(say, ({ text, times }) =>
-    Promise.resolve(
-      text === "no"
-        ? { type: "failure" as const, reason: "it will not say that" }
-        : { type: "success" as const, feedback: `${String(text)} x${String(times)}` },
-    ),
-  );
-  const sessions = new RecordingSessionStore();
-  const model = new ScriptedModel();
-  const agent = await Agent.create({
-    model,
-    tools: [registry],
-    hooks,
-    commands: [commands],
-    sessions: [sessions],
-    config,
-  });
-  stack.defer(() => agent.shutdown());
-  const errors: unknown[] = [];
-  const server = stack.use(mcpServer(agent, { onError: (error) => void errors.push(error), ...options }));
-  const web = stack.use(await webServer(server.fetch));
-  return {
-    agent,
-    registry,
-    sessions,
-    model,
-    server,
-    errors,
-    url: new URL("/mcp", web.url).href,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
+import { add, served, tool } from "../../support/mcp-served.js";
 
 /** The SDK's own client, connected. */
 async function connected(url: string, headers: Record<string, string> = {}, mode: "legacy" | "auto" = "legacy") {
@@ -394,6 +299,32 @@ describe("over HTTP, an agent", () => {
     const statuses = [];
     for (const id of ids) statuses.push((await post(s.server, { "mcp-session-id": id }, ping)).status);
     expect(statuses).toEqual([404, 200, 200]);
+  });
+
+  test("ends the stream of a call that is cancelled, unless it answers another too", async () => {
+    const begun = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<string>();
+    const hang = tool("hang", ({ signal }) => {
+      begun.resolve();
+      return once(signal, "abort");
+    });
+    await using s = await served({ tools: [hang, tool("wait", () => gate.promise)] });
+    const session = { "mcp-session-id": (await post(s.server, {})).headers.get("mcp-session-id") ?? "" };
+    const send = (message: object) => post(s.server, session, JSON.stringify(message));
+    const call = (id: number, name: string) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name } });
+    const cancel = (requestId: number) =>
+      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+    const alone = await send(call(1, "hang"));
+    await begun.promise;
+    await cancel(1);
+    expect(await alone.text()).toBe("");
+    const both = (await send([call(2, "hang"), call(3, "wait")])).body
+      ?.pipeThrough(new TextDecoderStream())
+      .getReader();
+    await cancel(2);
+    gate.resolve("waited");
+    expect((await both?.read())?.value).toContain("waited");
+    await both?.cancel();
   });
 
   test("refuses what is no message", async () => {

@@ -1,20 +1,24 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext, type Tool } from "@modelcontextprotocol/server";
-import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
+import { isJsonObject, type Json } from "../../../domain/json.js";
 import { safeLabel, safeLine } from "../../../domain/safe-label.js";
 import type { ToolDef, ToolResult } from "../../../domain/tool.js";
 import type { AgentApi } from "../../../ports/agent-api.js";
+import { orAborted } from "../../tools/mcp/or-aborted.js";
+import { type Asked, AS_THEY_ARE, askedOf, refusal } from "./asked-params.js";
 import { callInTurn } from "./call-turn.js";
 import { encodeResult } from "./encode-result.js";
 import type { McpServerSettings } from "./mcp-server-options.js";
 import { promptOf, runCommand } from "./served-commands.js";
 
 const MAX_WORDS = 500;
+const MAX_UNSENT = 100;
 
 /** What all connections to one agent share: its tools and commands, and how many calls run. */
 export class AgentServer {
   readonly #agent: AgentApi;
   readonly #settings: McpServerSettings;
-  readonly #running = new Set<Promise<ToolResult>>();
+  /** Calls that run, and the connections that asked for them. */
+  readonly #running = new Map<Promise<unknown>, Server>();
   readonly #closed = new AbortController();
 
   constructor(agent: AgentApi, settings: McpServerSettings) {
@@ -22,8 +26,8 @@ export class AgentServer {
     this.#settings = settings;
   }
 
-  /** The protocol's side of one connection. */
-  connection(): Server {
+  /** The protocol's side of one connection. `onRequest` hears of calls as they begin. */
+  connection(onRequest: (request: ServerContext) => void = () => undefined): Server {
     const { info, instructions, onError } = this.#settings;
     const server = new Server(info, {
       capabilities: { tools: { listChanged: true }, prompts: {} },
@@ -34,23 +38,39 @@ export class AgentServer {
       },
     });
     server.onerror = onError;
-    server.setRequestHandler("tools/list", async () => ({ tools: (await this.#tools()).map(toolOf) }));
-    server.setRequestHandler("tools/call", async ({ params }, context) =>
-      encodeResult(await this.#call(params.name, (params.arguments ?? {}) as JsonObject, context)),
-    );
-    server.setRequestHandler("prompts/list", () => ({ prompts: this.#commands().map(promptOf) }));
-    server.setRequestHandler("prompts/get", async ({ params }, { mcpReq }) => {
-      const command = this.#commands().find(({ id }) => id === params.name);
-      if (command === undefined) throw unknown("prompt", params.name);
-      return runCommand(this.#agent, command, params.arguments ?? {}, mcpReq.signal);
+    // Of two requests with one id the SDK aborts the later only.
+    const gone = new AbortController();
+    server.onclose = () => gone.abort();
+    const run = async <T>(context: ServerContext, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+      onRequest(context);
+      return this.#run(server, AbortSignal.any([context.mcpReq.signal, gone.signal, this.#closed.signal]), work);
+    };
+    server.setRequestHandler("tools/list", AS_THEY_ARE, async () => ({ tools: (await this.#tools()).map(toolOf) }));
+    server.setRequestHandler("tools/call", AS_THEY_ARE, async (params, context) => {
+      const asked = await this.#askedTool(params);
+      const onProgress = progressTo(context, onError);
+      return encodeResult(await run(context, (signal) => this.#call(asked, signal, onProgress)));
+    });
+    server.setRequestHandler("prompts/list", AS_THEY_ARE, () => ({ prompts: this.#commands().map(promptOf) }));
+    server.setRequestHandler("prompts/get", AS_THEY_ARE, (params, context) => {
+      const { name, args } = askedOf(params);
+      const command = this.#commands().find(({ id }) => id === name);
+      if (command === undefined) throw refusal(`there is no prompt ${safeLabel(name)}`);
+      return run(context, (signal) => orAborted(runCommand(this.#agent, command, args, signal), signal));
     });
     return server;
+  }
+
+  /** Resolves when no call of these connections runs. */
+  async ended(connections: ReadonlySet<Server>): Promise<void> {
+    const calls = [...this.#running].filter(([, server]) => connections.has(server));
+    await Promise.allSettled(calls.map(([call]) => call));
   }
 
   /** Aborts the calls that run, and waits for them. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await Promise.allSettled(this.#running);
+    await Promise.allSettled(this.#running.keys());
   }
 
   async #tools(): Promise<readonly ToolDef[]> {
@@ -61,28 +81,28 @@ export class AgentServer {
     return this.#agent.commands.list().filter(this.#settings.commands);
   }
 
-  async #call(name: string, args: JsonObject, context: ServerContext): Promise<ToolResult> {
-    const { maxCalls, keepSessions, onError } = this.#settings;
-    if (!(await this.#tools()).some((tool) => tool.name === name)) throw unknown("tool", name);
-    if (this.#running.size >= maxCalls)
+  async #askedTool(params: unknown): Promise<Asked> {
+    const asked = askedOf(params);
+    if ((await this.#tools()).some(({ name }) => name === asked.name)) return asked;
+    throw refusal(`there is no tool ${safeLabel(asked.name)}`);
+  }
+
+  #call(asked: Asked, signal: AbortSignal, onProgress: (partial: Json) => void): Promise<ToolResult> {
+    const { keepSessions, onError } = this.#settings;
+    return callInTurn(this.#agent, { ...asked, signal, onProgress }, { keepSessions, onError });
+  }
+
+  async #run<T>(server: Server, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#running.size >= this.#settings.maxCalls)
       throw new ProtocolError(ProtocolErrorCode.InternalError, "too many calls at once");
-    const signal = AbortSignal.any([context.mcpReq.signal, this.#closed.signal]);
-    const running = callInTurn(
-      this.#agent,
-      { name, args, signal, onProgress: progressTo(context, onError) },
-      { keepSessions, onError },
-    );
-    this.#running.add(running);
+    const running = work(signal);
+    this.#running.set(running, server);
     try {
       return await running;
     } finally {
       this.#running.delete(running);
     }
   }
-}
-
-function unknown(what: string, name: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no ${what} ${safeLabel(name)}`);
 }
 
 function toolOf({ name, label, description, inputSchema, outputSchema, annotations }: ToolDef): Tool {
@@ -97,12 +117,17 @@ function toolOf({ name, label, description, inputSchema, outputSchema, annotatio
   };
 }
 
-/** Partial results as the progress a client asked for: what says how far it is keeps its numbers, all else is counted and said. */
+/**
+ * Partial results as the progress a client asked for: what says how far it is keeps its numbers, all else is counted and said. Of those that a
+ * client leaves unread it gets no more than `MAX_UNSENT`.
+ */
 function progressTo({ mcpReq }: ServerContext, onError: (error: unknown) => void): (partial: Json) => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let last = 0;
+  let unsent = 0;
   return (partial) => {
+    if (unsent >= MAX_UNSENT) return;
     const told = isJsonObject(partial) && typeof partial["progress"] === "number" ? partial : undefined;
     const { progress, total, message } = told ?? {
       message: typeof partial === "string" ? partial : JSON.stringify(partial),
@@ -115,6 +140,8 @@ function progressTo({ mcpReq }: ServerContext, onError: (error: unknown) => void
       ...(typeof total === "number" ? { total } : undefined),
       ...(typeof message === "string" ? { message: safeLine(message, MAX_WORDS) } : undefined),
     };
-    mcpReq.notify({ method: "notifications/progress", params }).catch(onError);
+    unsent += 1;
+    const sent = mcpReq.notify({ method: "notifications/progress", params });
+    void sent.catch(onError).finally(() => (unsent -= 1));
   };
 }

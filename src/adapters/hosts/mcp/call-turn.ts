@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { adopt } from "../../../domain/adopt.js";
+import { describeThrown } from "../../../domain/describe-thrown.js";
 import { AgentError } from "../../../domain/errors.js";
 import type { Json, JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
@@ -32,7 +34,9 @@ const ONE_BATCH: PipelineHook = {
  */
 export async function callInTurn(agent: AgentApi, call: ClientCall, options: CallOptions): Promise<ToolResult> {
   const sessionId = `mcp-${randomUUID()}`;
-  const { name, args, signal } = call;
+  const { name, signal } = call;
+  const args = readArguments(call);
+  if (typeof args === "string") return errorResult(`The call was not made: ${args}`);
   const turn = agent.startTurn(`A client calls the tool ${safeLabel(name)}.`, sessionId, {
     signal,
     model: calledToolModel({ id: "call-1", name, arguments: args }),
@@ -50,6 +54,15 @@ export async function callInTurn(agent: AgentApi, call: ClientCall, options: Cal
   } finally {
     stop();
     if (!options.keepSessions) await agent.sessions.delete(sessionId).catch(options.onError);
+  }
+}
+
+/** What cannot be read is said by its place: 1e999 is legal as text, and no number that JSON holds. */
+function readArguments({ args }: ClientCall): JsonObject | string {
+  try {
+    return adopt(args, "arguments");
+  } catch (error) {
+    return describeThrown(error);
   }
 }
 

@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import {
+  type Server,
+  type ServerContext,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 
 type Session = {
   readonly server: Server;
@@ -10,10 +14,10 @@ type Session = {
 /** The sessions of clients over HTTP, each of whoever began it. Beyond `maxSessions` the one unused for longest is ended. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Session>();
-  readonly #connect: () => Server;
+  readonly #connect: (onRequest: (request: ServerContext) => void) => Server;
   readonly #maxSessions: number;
 
-  constructor(connect: () => Server, maxSessions: number) {
+  constructor(connect: (onRequest: (request: ServerContext) => void) => Server, maxSessions: number) {
     this.#connect = connect;
     this.#maxSessions = maxSessions;
   }
@@ -42,7 +46,7 @@ export class HttpSessions {
   }
 
   async #begin(request: Request, owner: string): Promise<Response> {
-    const server = this.#connect();
+    const server = this.#connect(cancelledStreams((id) => transport.closeSSEStream(id)));
     const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => this.#keep(id, { server, transport, owner }),
@@ -62,6 +66,23 @@ export class HttpSessions {
     this.#sessions.delete(oldest[0]);
     await oldest[1].server.close();
   }
+}
+
+/**
+ * Ends the streams of calls that are cancelled: they get no answer, and the SDK keeps their streams for as long as the session lasts. One that
+ * answers several calls is left to the others.
+ */
+function cancelledStreams(end: (id: ServerContext["mcpReq"]["id"]) => void): (request: ServerContext) => void {
+  const calls = new WeakMap<Request, number>();
+  return ({ mcpReq, http }) => {
+    const { req } = http ?? {};
+    if (req === undefined) return;
+    calls.set(req, (calls.get(req) ?? 0) + 1);
+    const cancelled = (): void => {
+      if (calls.get(req) === 1) end(mcpReq.id);
+    };
+    mcpReq.signal.addEventListener("abort", cancelled, { once: true });
+  };
 }
 
 function notFound(): Response {

@@ -1,8 +1,11 @@
 import { type GetPromptResult, type Prompt, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { setOwn } from "../../../domain/adopt.js";
 import type { CommandArgs, CommandDef, CommandOutcome, CommandParam, CommandValue } from "../../../domain/command.js";
 import { CommandError } from "../../../domain/errors.js";
+import type { JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { AgentApi } from "../../../ports/agent-api.js";
+import { refusal } from "./asked-params.js";
 
 /** A command as a prompt: what a person picks, as clients offer prompts, and no model runs by itself. */
 export function promptOf({ id, label, description, params }: CommandDef): Prompt {
@@ -23,11 +26,11 @@ function describe({ label, description, type, choices }: CommandParam): string {
   return `${description === "" ? label : description} (${kind})`;
 }
 
-/** Runs a command; its outcome is the prompt's message. Rejects with a protocol error that says what the user can mend. */
+/** Runs a command; its outcome is the prompt's message. Rejects with a protocol error; its code tells what the user can mend from what failed. */
 export async function runCommand(
   agent: AgentApi,
   def: CommandDef,
-  given: Readonly<Record<string, string>>,
+  given: JsonObject,
   signal: AbortSignal,
 ): Promise<GetPromptResult> {
   const outcome = await invoked(agent, def, given, signal);
@@ -43,24 +46,26 @@ export async function runCommand(
 async function invoked(
   agent: AgentApi,
   def: CommandDef,
-  given: Readonly<Record<string, string>>,
+  given: JsonObject,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   try {
     return await agent.commands.invoke(def.id, argsOf(def, given), { signal });
   } catch (error) {
-    if (error instanceof CommandError) throw refusal(error.message);
-    throw error;
+    if (!(error instanceof CommandError)) throw error;
+    if (error.kind !== "execution-failed") throw refusal(error.message);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, error.message);
   }
 }
 
 /** Prompts have texts only. */
-function argsOf({ id, params }: CommandDef, given: Readonly<Record<string, string>>): CommandArgs {
+function argsOf({ id, params }: CommandDef, given: JsonObject): CommandArgs {
   const args: Record<string, CommandValue> = {};
   for (const [name, text] of Object.entries(given)) {
     const param = params.find((one) => one.name === name);
     if (param === undefined) throw refusal(`${safeLabel(id)} has no argument ${safeLabel(name)}`);
-    args[name] = valueOf(param, text);
+    if (typeof text !== "string") throw refusal(`the argument ${safeLabel(name)} of ${safeLabel(id)} is no text`);
+    setOwn(args, name, valueOf(param, text));
   }
   return args;
 }
@@ -79,8 +84,4 @@ function valueOf({ type }: CommandParam, text: string): CommandValue {
   if (type === "bool" && TRUE.includes(text.toLowerCase())) return true;
   if (type === "bool" && FALSE.includes(text.toLowerCase())) return false;
   return text;
-}
-
-function refusal(reason: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, reason);
 }

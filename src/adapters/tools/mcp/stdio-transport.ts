@@ -3,6 +3,7 @@ import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@model
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { isJsonObject } from "../../../domain/json.js";
 import { LineSplitter, type LongLine } from "./line-splitter.js";
+import { idOfAnswer } from "./long-line-id.js";
 import { ProcessGroup } from "./process-group.js";
 
 /** How a server's process is started. */
@@ -140,10 +141,10 @@ export class StdioTransport implements Transport {
   }
 
   /** The call that waits for such an answer is told, where it can be found. */
-  #onLongLine({ head, tail, bytes }: LongLine): void {
-    const id = answeredId(head, tail);
-    const message = `the answer has ${bytes} bytes; ${this.#command.maxMessageBytes} are allowed`;
-    if (id === undefined) this.onerror?.(new Error(message));
+  #onLongLine(line: LongLine): void {
+    const id = idOfAnswer(line);
+    const message = `the answer has ${line.bytes} bytes; ${this.#command.maxMessageBytes} are allowed`;
+    if (typeof id !== "number") this.onerror?.(new Error(message));
     else this.#answerWith(id, message);
   }
 
@@ -156,19 +157,6 @@ export class StdioTransport implements Transport {
     this.#ended.resolve();
     this.onclose?.();
   }
-}
-
-const FIRST = String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?`;
-const LAST = String.raw`\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`;
-const ID = String.raw`"id"\s*:\s*(\d{1,15})`;
-const AT_HEAD = new RegExp(`${FIRST}${ID}\\s*,\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"(?:result|error)"`);
-const AT_TAIL = new RegExp(`${ID}${LAST}`);
-const RESULT_FIRST = new RegExp(`${FIRST}"(?:result|error)"`);
-
-/** Which request a line answers, as far as its ends tell; a request of the server's has an id of its own that means nothing here. */
-function answeredId(head: string, tail: string): number | undefined {
-  const found = AT_HEAD.exec(head) ?? (RESULT_FIRST.test(head) ? AT_TAIL.exec(tail) : null);
-  return found === null ? undefined : Number(found[1]);
 }
 
 function jsonOf(line: string): unknown {
