@@ -12,6 +12,7 @@ import { type Asked, callHealing } from "./wire/healed-call.js";
 import { describedEfforts } from "./wire/described-efforts.js";
 import { ModelFailure } from "./wire/model-failure.js";
 import { prepared } from "./wire/prepared.js";
+import { idHealer } from "./wire/refused-ids.js";
 import { mediaHealer } from "./wire/refused-media.js";
 import { hasReplay, replayHealer } from "./wire/refused-replay.js";
 import { givenHeaders } from "./wire/given-headers.js";
@@ -101,7 +102,7 @@ export class AiSdkModel implements ModelPort {
     const replay = replayHealer((asked) => hasReplay(asked, this.#provider));
     const send = (asked: Asked): Promise<ModelResponse> =>
       callAiSdk(prepared(this.#provider, () => this.#prepare(asked, how)));
-    return await callHealing({ request, replays: true }, send, [mediaHealer, replay]);
+    return await callHealing({ request, replays: true }, send, [mediaHealer, idHealer, replay]);
   }
 
   #prepare({ request, replays }: Asked, { stream, onChunk }: How): AiSdkCall {

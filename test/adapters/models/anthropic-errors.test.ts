@@ -43,7 +43,7 @@ describe("an error of the provider", () => {
       false,
     ],
     [413, "request_too_large", "Request exceeds the maximum size", "context-overflow", false],
-    [400, "invalid_request_error", "Your credit balance is too low to access the API", "invalid-request", false],
+    [400, "invalid_request_error", "Your credit balance is too low to access the API", "rate-limit", false],
     [401, "authentication_error", "invalid x-api-key", "auth", false],
     [402, "billing_error", "Payment required", "rate-limit", false],
     [403, "permission_error", "Your API key does not have permission", "auth", false],

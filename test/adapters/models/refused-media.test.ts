@@ -78,6 +78,32 @@ const wires: readonly Wire[] = [
 const refused = (message: string): Answer => pieces([JSON.stringify({ error: { message } })], JSON_TYPE, 400);
 const GONE = "Error while downloading https://x.test/gone.png.";
 
+describe.each(wires)("ids of calls that the provider refuses on the $wire wire", ({ make, ok }) => {
+  it.each([
+    "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.",
+    "Invalid tool_call_id: must be exactly 9 characters",
+  ])("get a form it takes, the same in call and result, and those of its own stay: %s", async (message) => {
+    await using server = await loopback((answer, seen, nth) => {
+      (nth === 0 ? refused(message) : pieces([ok]))(answer, seen, nth);
+    });
+    const call = (id: string) => ({ type: "toolCall", id, name: "f", arguments: {} }) as const;
+    const result = (toolCallId: string): Message => ({ ...history[2], toolCallId, content: [] }) as Message;
+    const messages: readonly Message[] = [
+      user("go"),
+      { role: "assistant", parts: [call("call_0123456789"), call("Ab3dEf6hI")], ...stamp },
+      ...[result("call_0123456789"), result("Ab3dEf6hI")],
+      user("on"),
+    ];
+    await make(server.baseUrl).chatStreaming(request({ messages }), () => undefined);
+    const [first, second] = server.requests.map(({ body }) => JSON.stringify(body));
+    const ids = (text = ""): string[] => text.match(/(?<=id":")(?:call_0123456789|[a-zA-Z0-9]{9})(?=")/g) ?? [];
+    const [a, b, ...rest] = ids(second);
+    if (first?.includes("call_0123456789") === true) expect(second).not.toContain("call_0123456789");
+    expect(rest).toEqual(a === undefined ? [] : [a, b]);
+    expect(b === undefined || b === "Ab3dEf6hI").toBe(true);
+  });
+});
+
 describe.each(wires)("an older picture that the provider refuses on the $wire wire", ({ make, ok, sealed, seal }) => {
   it("and a piece of reasoning are left out one after the other where both are refused, in any order", async () => {
     const messages = history.map((message) =>

@@ -56,10 +56,11 @@ const UNWANTED = new Set<number | undefined>([undefined, 400, 403, 422, 451]);
 const FILTERED = /content.?(?:filter|policy)|responsible.?ai|moderation|flagged/i;
 const BAD_KEY =
   /(?:invalid|incorrect|expired|missing).{0,6}api.?key|api.?key.{0,12}(?:not valid|invalid|incorrect|expired)|authentication/i;
-const NO_CREDIT = /insufficient.?(?:quota|balance|credit|funds)|billing|exceeded your current quota|payment/i;
+const NO_CREDIT =
+  /credit balance is too low|insufficient.?(?:quota|balance|credit|funds)|billing|exceeded your current quota|payment/i;
 /** The same from providers that speak of nothing else. The words above also stand in advice on how to get higher limits. */
 const NO_CREDIT_FOR_SURE =
-  /insufficient.?(?:quota|balance|credit|funds)|billing.?(?:hard.?limit|not.?active)|exceeded your current quota|payment.?required/i;
+  /insufficient.?(?:quota|balance|credit|funds)|credit balance is too low|billing.?(?:hard.?limit|not.?active)|exceeded your current quota|payment.?required/i;
 /** The same under a status that says no more than that the request is refused. */
 const THROTTLED =
   /rate.?limit.{0,20}(?:exceed|reach|error)|exceeded.{0,40}rate.?limit|too many requests|\bthrottl(?:ed|ing)(?:exception)?\b/i;

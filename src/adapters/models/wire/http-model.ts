@@ -8,6 +8,7 @@ import { callModel, type ModelCall } from "./call-model.js";
 import type { ApiKey } from "./endpoint.js";
 import { type Asked, callHealing } from "./healed-call.js";
 import { prepared } from "./prepared.js";
+import { idHealer } from "./refused-ids.js";
 import { mediaHealer } from "./refused-media.js";
 import { hasReplay, replayHealer } from "./refused-replay.js";
 import { encodeJson } from "./wire-json.js";
@@ -81,7 +82,7 @@ export class HttpModel {
     const { isWorthHealing = (asked) => hasReplay(asked, provider) } = this.#wire;
     const send = (asked: Asked): Promise<ModelResponse> =>
       callModel(prepared(provider, () => this.#prepare(asked, onChunk)));
-    return await callHealing({ request, replays }, send, [mediaHealer, replayHealer(isWorthHealing)]);
+    return await callHealing({ request, replays }, send, [mediaHealer, idHealer, replayHealer(isWorthHealing)]);
   }
 
   #prepare(asked: Asked, onChunk: ChunkListener | undefined): ModelCall {
