@@ -54,7 +54,9 @@ export class PlainReference {
         const count = terms.filter((other) => other === term).length;
         return (weight / most) * (count / (count + 1.2 * (0.25 + (0.75 * terms.length) / average)));
       });
-      return { ...entry, score: Number(parts.reduce((sum, part) => sum + part, 0).toFixed(9)) };
+      const score = parts.reduce((sum, part) => sum + part, 0);
+      // Rounded twice, as the hits are: once by the memory, so that equals are equal, and once here.
+      return { ...entry, score: Number((Math.round(score * 1e12) / 1e12).toFixed(9)) };
     });
     return scored
       .filter(({ score, metadata }) => score > 0 && score >= threshold && matchesMetadata(metadata, filter))
