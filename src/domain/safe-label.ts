@@ -1,7 +1,7 @@
 const LIMIT = 64;
 
 /**
- * One line of text from outside, fit for an error message or a log: control and bidirectional characters removed, lone surrogates
+ * One line of text from outside, fit for an error message or a log: control, bidirectional and invisible characters removed, lone surrogates
  * replaced, at most 64 code points, then `...(truncated)`. Cost is bounded whatever the length of `text`.
  */
 export function safeLabel(text: string): string {
@@ -25,4 +25,4 @@ export function safeLine(text: string, limit: number): string {
   return text.length > limit * 16 ? `${label}...(truncated)` : label;
 }
 
-const UNSAFE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+const UNSAFE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;

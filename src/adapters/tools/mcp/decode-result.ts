@@ -4,6 +4,7 @@ import { thrownLabel } from "../../../domain/describe-thrown.js";
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
+import { addressOf, wordsOf } from "./server-words.js";
 
 /** The answer to a call is none. */
 export class NoResult extends Error {}
@@ -65,10 +66,11 @@ function decodeBlock(block: Json): Content {
 function resource(raw: Json | undefined): Content {
   if (!isJsonObject(raw)) return note("a resource that cannot be read");
   const { uri, text, blob, mimeType } = raw;
-  const name = typeof uri === "string" ? uri : "";
-  if (typeof text === "string") return { type: "text", text: name === "" ? text : `[${safeLabel(name)}]\n${text}` };
+  const address = addressOf(uri);
+  if (typeof text === "string") return { type: "text", text: address === undefined ? text : `[${address}]\n${text}` };
   const type = typeof mimeType === "string" ? mimeType : "application/octet-stream";
-  return bytes(blob, type, lastPart(name)) ?? note(`the resource ${safeLabel(name)}, which cannot be read`);
+  const name = address === undefined ? undefined : lastPart(address);
+  return bytes(blob, type, name) ?? note(`the resource ${address ?? "without an address"}, which cannot be read`);
 }
 
 /** For showing only: what a path would make of it does not count. */
@@ -79,12 +81,12 @@ function lastPart(uri: string): string | undefined {
 
 function link(block: JsonObject): Content {
   const { uri, name, title, description, mimeType } = block;
-  const words = [title ?? name, uri, mimeType, description].filter((word) => typeof word === "string" && word !== "");
-  return { type: "text", text: `[resource link] ${words.join(" | ")}` };
+  const words = [wordsOf(title) ?? wordsOf(name), addressOf(uri), wordsOf(mimeType), wordsOf(description)];
+  return { type: "text", text: `[resource link] ${words.filter((word) => word !== undefined).join(" | ")}`.trimEnd() };
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-const MIME = /^[\w.+-]+\/[\w.+-]+/;
+const MIME = /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?![\w.+-])/;
 
 /** Nothing for what is no base64 or has no type. */
 function bytes(data: Json | undefined, mimeType: Json | undefined, name: string | undefined): Content | undefined {

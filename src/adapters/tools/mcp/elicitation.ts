@@ -57,8 +57,14 @@ function requestOf(
   const common = { ...from, message: typeof message === "string" ? message : "" };
   if (mode === "form" && isJsonObject(requestedSchema) && schemaFault(requestedSchema) === undefined)
     return { ...common, mode, schema: requestedSchema };
-  if (mode !== "url" || typeof url !== "string" || !isWebAddress(url)) return undefined;
-  return { ...common, mode, url, elicitationId: typeof elicitationId === "string" ? elicitationId : undefined };
+  const address = mode === "url" && typeof url === "string" ? webAddress(url) : undefined;
+  if (mode !== "url" || address === undefined) return undefined;
+  return {
+    ...common,
+    mode,
+    url: address,
+    elicitationId: typeof elicitationId === "string" ? elicitationId : undefined,
+  };
 }
 
 /** What the protocol lets a form hold. */
@@ -72,7 +78,8 @@ function isScalar(value: Json): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Nobody is asked to open a file or a script. */
-function isWebAddress(text: string): boolean {
-  return URL.canParse(text) && ["https:", "http:"].includes(new URL(text).protocol);
+/** Nobody is asked to open a file or a script. As it will be opened: what a server wrote may look like another. */
+function webAddress(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url !== null && ["https:", "http:"].includes(url.protocol) ? url.href : undefined;
 }

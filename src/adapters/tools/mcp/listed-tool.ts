@@ -87,8 +87,8 @@ function toolOf(raw: JsonObject, name: string): ListedTool {
   return {
     name,
     method: "tools/call",
-    label: label === undefined ? undefined : safeLine(label, MAX_LABEL),
-    description: truncateUtf8(text(description) ?? label ?? name, MAX_DESCRIPTION_BYTES),
+    label: line(label),
+    description: truncateUtf8(text(description) ?? line(label) ?? safeLine(name, MAX_NAME), MAX_DESCRIPTION_BYTES),
     inputSchema: inputSchema as JsonObject,
     outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined,
     annotations: Object.keys(hinted).length === 0 ? undefined : hinted,
@@ -104,12 +104,17 @@ function hints(raw: Json | undefined): JsonObject {
   if (!isJsonObject(raw)) return {};
   const found: Record<string, Json> = {};
   for (const hint of HINTS) if (typeof raw[hint] === "boolean") found[hint] = raw[hint];
-  const title = text(raw["title"]);
-  return title === undefined ? found : { ...found, title: safeLine(title, MAX_LABEL) };
+  const title = line(text(raw["title"]));
+  return title === undefined ? found : { ...found, title };
 }
 
 function text(value: Json | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Nothing where nothing of it can be seen. */
+function line(words: string | undefined): string | undefined {
+  return words === undefined ? undefined : safeLine(words, MAX_LABEL) || undefined;
 }
 
 /** JSON with the keys of objects in order; recursion is bounded by what a schema may be. */

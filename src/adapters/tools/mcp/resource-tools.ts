@@ -1,13 +1,11 @@
 import { type Json, isJsonObject, type JsonObject } from "../../../domain/json.js";
-import { safeLine } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import { decodeTool, type ListedTool } from "./listed-tool.js";
+import { addressOf, wordsOf } from "./server-words.js";
 
 /** What a server lists beside its tools, as it said it; templates are addresses with a gap to be filled. */
 export type ListedResources = { readonly resources: readonly unknown[]; readonly templates: readonly unknown[] };
 
-const MAX_ADDRESS = 2_000;
-const MAX_WORDS = 200;
 /** A model reads all of them. */
 const MAX_SHOWN = 200;
 
@@ -75,9 +73,13 @@ export function decodeListing({ resources, templates }: ListedResources, contain
 function lineOf(raw: unknown, key: "uri" | "uriTemplate"): Line | undefined {
   const address = isJsonObject(raw) ? raw[key] : undefined;
   if (!isJsonObject(raw) || typeof address !== "string" || address === "") return undefined;
-  if (safeLine(address, MAX_ADDRESS) !== address) return undefined;
+  if (addressOf(address) !== address) return undefined;
   const { name, title, description, mimeType, size } = raw;
-  const words = { title: lineIn(title) ?? lineIn(name), mimeType: lineIn(mimeType), description: lineIn(description) };
+  const words = {
+    title: wordsOf(title) ?? wordsOf(name),
+    mimeType: wordsOf(mimeType),
+    description: wordsOf(description),
+  };
   const bytes = typeof size === "number" ? size : undefined;
   const parts = [
     address,
@@ -93,8 +95,4 @@ function lineOf(raw: unknown, key: "uri" | "uriTemplate"): Line | undefined {
     ),
   );
   return key === "uri" ? { text, entry, kind: "resources" } : { text: `[template] ${text}`, entry, kind: "templates" };
-}
-
-function lineIn(value: Json | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? safeLine(value, MAX_WORDS) : undefined;
 }

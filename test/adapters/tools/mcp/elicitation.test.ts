@@ -30,6 +30,12 @@ describe("a server that asks the user", () => {
     });
     expect(await asked(() => ({ action: "accept" }), url("https://example.com/"))).toEqual({ action: "accept" });
     expect(await asked(() => ({ action: "accept" }), url("javascript:alert(1)"))).toEqual({ action: "decline" });
+    let shown: ElicitationRequest | undefined;
+    await asked(
+      (request) => ({ action: (shown = request) ? "accept" : "cancel" }),
+      url("https://exa\nmple.com/\u202eab"),
+    );
+    expect(shown).toMatchObject({ url: "https://example.com/%E2%80%AEab" });
   });
 
   test("is declined without a handler", async () => {

@@ -59,6 +59,21 @@ describe("a list of tools", () => {
     ]);
   });
 
+  test("shows labels on one line, and no label of which nothing can be seen", async () => {
+    const hidden = "\u202e\n\u{e0041}";
+    const tools = [
+      tool("a", { title: `T${hidden}i`, annotations: { title: `A${hidden}n` } }),
+      tool("b", { title: hidden, annotations: { title: hidden } }),
+      tool(`c${hidden}`),
+    ];
+    await using s = await started({ servers: { s: hostile({ tools }) } });
+    const [a, b, c] = await s.list();
+    expect(a).toMatchObject({ label: "Ti", description: "Ti", annotations: { title: "An" } });
+    expect(b).toMatchObject({ name: "s__b", description: "b" });
+    expect([b?.label, b?.annotations]).toEqual([undefined, undefined]);
+    expect(c?.description).toBe("c");
+  });
+
   test("that changes while it is read for the first time is read once more", async () => {
     await using s = await started({
       servers: { s: { ...hostile({ tools: named("f"), listing: "changes" }), required: true } },
@@ -203,6 +218,40 @@ describe("a result", () => {
         { type: "text", text: "[resource link] two | mem://2 | Second." },
       ],
     });
+  });
+
+  test("says what a server calls a resource on one line, without what cannot be seen, and an address to its end", async () => {
+    const hidden = "a\0\u202eb\nc\u{e0041}";
+    const address = `mem://${"x".repeat(500)}`;
+    const result = await answer({
+      content: [
+        {
+          type: "resource_link",
+          uri: `mem:\n${hidden}`,
+          name: "n",
+          title: hidden,
+          mimeType: hidden,
+          description: hidden,
+        },
+        { type: "resource_link", uri: address, name: hidden, title: "\u202e\n" },
+        { type: "resource_link", uri: 7, name: null, title: {}, mimeType: [], description: "" },
+        { type: "resource", resource: { uri: address, text: "body\nof it" } },
+        { type: "resource", resource: { uri: `mem:${hidden}`, text: "body" } },
+        { type: "resource", resource: { uri: `mem:/${hidden}`, blob: "AAAA", mimeType: `image/${"x".repeat(500)}` } },
+        { type: "resource", resource: { uri: `mem:/${hidden}`, blob: "AAAA", mimeType: `text/x\n${hidden}` } },
+        { type: hidden },
+      ],
+    });
+    expect(result.content).toEqual([
+      { type: "text", text: "[resource link] abc | mem:abc | abc | abc" },
+      { type: "text", text: `[resource link] abc | ${address}` },
+      { type: "text", text: "[resource link]" },
+      { type: "text", text: `[${address}]\nbody\nof it` },
+      { type: "text", text: "[mem:abc]\nbody" },
+      { type: "text", text: "[the tool returned the resource mem:/abc, which cannot be read]" },
+      { type: "file", source: { base64: "AAAA" }, mimeType: "text/x", name: "abc" },
+      { type: "text", text: "[the tool returned content of the type abc, which is not supported]" },
+    ]);
   });
 
   test("without a block, written as null, is empty or its structured content", async () => {
