@@ -126,6 +126,10 @@ const answers = {
     };
     setTimeout(() => send({ id, result }), how.startDelayMs ?? 0);
   },
+  "notifications/initialized": () => {
+    for (const [index, params] of (how.asksAtStart ?? []).entries())
+      send({ id: `start-${index}`, method: "elicitation/create", params });
+  },
   ping: (id) => send({ id, result: {} }),
   "tools/list": (id, { cursor } = {}) => {
     if (listing === "hangs") return;
@@ -160,8 +164,9 @@ const answers = {
   },
   "tools/call": (id, { name, arguments: args, _meta }) => {
     noise();
+    const own = (of) => (of !== undefined && Object.hasOwn(of, name) ? of[name] : undefined);
     const call =
-      calls[name] ?? (() => send({ id, result: how.results?.[name] ?? text(`${how.says ?? "called"} ${name}`) }));
+      own(calls) ?? (() => send({ id, result: own(how.results) ?? text(`${how.says ?? "called"} ${name}`) }));
     call(id, _meta?.progressToken, args ?? {});
   },
 };

@@ -20,6 +20,8 @@ export type Hostility = {
   /** `changes`: a tool comes while the first list is on its way. */
   readonly listing?: "changes" | "hangs";
   readonly exitAt?: "start" | "initialize";
+  /** What is asked of the user behind the handshake. */
+  readonly asksAtStart?: readonly unknown[];
   readonly noise?: boolean;
   readonly stderrBytes?: number;
   readonly lastWords?: string;

@@ -7,13 +7,13 @@ import type { ToolCall, ToolDef, ToolResult } from "../../domain/tool.js";
 import { unreachable } from "../../domain/unreachable.js";
 import type { Lifecycle } from "../../ports/lifecycle.js";
 import type { ListContext, ToolContext, ToolProvider, Validation } from "../../ports/tool-provider.js";
+import { joinedName } from "./joined-name.js";
 import { decodeRead, decodeResult } from "./mcp/decode-result.js";
 import { Drift } from "./mcp/drift.js";
 import type { ListedTool } from "./mcp/listed-tool.js";
 import { type ConnectionCall, McpConnection } from "./mcp/mcp-connection.js";
 import type { McpEvent } from "./mcp/mcp-events.js";
 import type { McpToolProviderOptions } from "./mcp/mcp-options.js";
-import { offeredNames, serverPrefixes } from "./mcp/offered-names.js";
 import { orAborted } from "./mcp/or-aborted.js";
 import { decodeListing, type ListedResources } from "./mcp/resource-tools.js";
 import { schemaIssues } from "./schema-check/schema-check.js";
@@ -38,7 +38,6 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
   readonly trustAnnotations: boolean;
   readonly #options: McpToolProviderOptions;
   readonly #connections: readonly McpConnection[];
-  readonly #prefixes: ReadonlyMap<string, string>;
   readonly #drift: Drift;
   readonly #changes = createEmitter<void>();
   readonly #pages = new Map<McpConnection, ToolPages>();
@@ -52,7 +51,6 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
     const settings = settingsOf(options);
     this.#options = options;
     this.trustAnnotations = options.trustAnnotations === true;
-    this.#prefixes = serverPrefixes(Object.keys(options.servers));
     this.#drift = new Drift(options.approved);
     this.#connections = Object.entries(options.servers).map(([server, how]) => {
       const connection = new McpConnection(server, how, settings, {
@@ -170,13 +168,8 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
     const offers = new Map<string, Offer>();
     for (const connection of this.#connections) {
       const { tools = [] } = this.#pages.get(connection) ?? {};
-      const prefix = this.#prefixes.get(connection.server) ?? connection.server;
-      const names = offeredNames(
-        prefix,
-        tools.map(({ name }) => name),
-      );
       for (const tool of tools) {
-        const name = names.get(tool.name) ?? tool.name;
+        const name = joinedName(connection.server, tool.name);
         const known = this.#offers.get(name);
         // Tools of our own drift from nothing.
         if (tool.method === "tools/call" && !this.#accepted(connection.server, name, tool)) continue;

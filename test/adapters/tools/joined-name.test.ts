@@ -11,6 +11,7 @@ describe("joinedName", () => {
 
   it("keeps a readable beginning of what does not fit, and hashes the rest", () => {
     expect(joinedName("files", "read.file/now")).toMatch(/^files__read_file_now_x[0-9a-f]{32}$/);
+    expect(joinedName("1st", "read")).toMatch(/^_1st__read_x[0-9a-f]{32}$/);
     expect(joinedName("日本", "探す")).toMatch(/^_+_x[0-9a-f]{32}$/);
     expect(joinedName("a", "x".repeat(500))).toHaveLength(64);
   });
@@ -63,14 +64,14 @@ describe("joinedName", () => {
 
   it("gives any two pairs two names that every provider accepts", () => {
     const part = fc.oneof(
-      fc.string({ unit: fc.constantFrom("a", "b", "_", "-", ".", "é", "__"), maxLength: 6 }),
+      fc.string({ unit: fc.constantFrom("a", "b", "1", "_", "-", ".", "é", "__"), maxLength: 6 }),
       fc.string({ unit: "binary", maxLength: 80 }),
     );
     const namespace = part.filter((text) => text !== "");
     fc.assert(
       fc.property(namespace, part, namespace, part, (namespaceA, nameA, namespaceB, nameB) => {
         const [one, two] = [joinedName(namespaceA, nameA), joinedName(namespaceB, nameB)];
-        expect(one).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        expect(one).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
         expect(one === two).toBe(namespaceA === namespaceB && nameA === nameB);
       }),
       { numRuns: 2_000 },

@@ -15,8 +15,8 @@ export type SessionListener = {
   readonly onToolsChanged: () => void;
   readonly onResourcesChanged: () => void;
   readonly onNoise: (error: Error) => void;
-  /** A person is asked, until `end`. */
-  readonly onAsking: () => OpenQuestion;
+  /** A person is asked, until `end`; nobody is where it gives none. */
+  readonly onAsking: () => OpenQuestion | undefined;
 };
 
 /** How one call is made. */
@@ -73,6 +73,7 @@ export class McpSession {
       this.#client.setNotificationHandler("notifications/resources/list_changed", listener.onResourcesChanged);
     const answer = async (params: JsonObject, signal: AbortSignal): ReturnType<typeof askUser> => {
       const question = listener.onAsking();
+      if (question === undefined) return { action: "cancel" };
       try {
         const waits = AbortSignal.any([signal, question.signal]);
         return await askUser(params, { server, signal: waits }, settings.onElicitation);

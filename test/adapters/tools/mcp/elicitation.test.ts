@@ -104,6 +104,48 @@ describe("a server that asks the user", () => {
     expect(await silent).toMatch("was silent for too long");
   });
 
+  test("while no call runs does not stop the time of later calls", async () => {
+    const runtime = testRuntime();
+    const asking = Promise.withResolvers<AbortSignal>();
+    await using s = await started({
+      servers: { s: { ...hostile({ tools: named("wait"), asksAtStart: [form.params] }), timeoutMs: 1_000 } },
+      runtime,
+      onElicitation: ({ signal }) => {
+        asking.resolve(signal);
+        return Promise.withResolvers<never>().promise;
+      },
+    });
+    const question = await asking.promise;
+    const silent = s.text("s__wait");
+    for (let step = 0; step < 4; step++) {
+      await runtime.advance(600);
+      await setImmediate();
+    }
+    expect(await silent).toMatch("was silent for too long");
+    expect(question.aborted).toBe(false);
+    await s.mcp.onShutdown();
+    expect(question.aborted).toBe(true);
+  });
+
+  test("without end is answered for the user, who is asked no more than 64 questions at one time", async () => {
+    let asked = 0;
+    const asksAtStart = Array.from({ length: 100 }, () => form.params);
+    await using s = await started({
+      servers: { s: hostile({ tools: named("log"), asksAtStart }) },
+      onElicitation: () => {
+        asked += 1;
+        return Promise.withResolvers<never>().promise;
+      },
+    });
+    const answers = async () => {
+      const log = JSON.parse(await s.text("s__log")) as { id?: unknown; result?: unknown }[];
+      return log.filter(({ id, result }) => String(id).startsWith("start-") && result !== undefined);
+    };
+    while ((await answers()).length < 36);
+    expect((await answers()).map(({ result }) => result)).toEqual(Array(36).fill({ action: "cancel" }));
+    expect(asked).toBe(64);
+  });
+
   test("waits for the user, whose time the call is not charged with", async () => {
     const runtime = testRuntime();
     const asking = Promise.withResolvers<void>();

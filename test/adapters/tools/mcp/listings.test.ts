@@ -1,5 +1,6 @@
 import type { JsonObject } from "ennead";
 import { describe, expect, test } from "vitest";
+import { joinedName } from "../../../../src/adapters/tools/joined-name.js";
 import { hostile, named, started, textOf } from "../../../support/hostile-mcp.js";
 
 const tool = (name: unknown, rest: object = {}) => ({ name, inputSchema: { type: "object" }, ...rest });
@@ -44,7 +45,7 @@ describe("a list of tools", () => {
     expect(noType?.inputSchema).toEqual({ type: "object", properties: { a: { type: "string" } } });
     expect(nullSchema?.inputSchema).toEqual({ type: "object" });
     expect(good).toMatchObject({ name: "s__good", description: "Is good.", source: "s" });
-    expect(bidi?.name).toMatch(/^s__no_bidi_[0-9a-f]{10}$/);
+    expect(bidi?.name).toMatch(/^s__no_bidi_x[0-9a-f]{32}$/);
     expect(await s.text(bidi?.name ?? "")).toBe("called no\u202ebidi");
     expect(
       s.events.flatMap((event) => (event.type === "toolRefused" ? [`${event.tool}: ${event.reason}`] : [])),
@@ -57,6 +58,38 @@ describe("a list of tools", () => {
       "elsewhere: its input schema refers to another document",
       "odd-output: its output schema is no object",
     ]);
+  });
+
+  test("gives each tool a name of its own that leads to it, however alike servers make them", async () => {
+    const long = "x".repeat(200);
+    const odd = [
+      "f",
+      "F",
+      "a b",
+      "a.b",
+      "a\nb",
+      "a\u202eb",
+      "b__f",
+      "_f",
+      `${long}1`,
+      `${long}2`,
+      "__proto__",
+      "constructor",
+    ];
+    const first = joinedName("s", "a b").slice("s__".length);
+    const servers = {
+      s: hostile({ tools: named(...odd, first), says: "s" }),
+      s__b: hostile({ tools: named("f"), says: "s__b" }),
+      s_: hostile({ tools: named("f"), says: "s_" }),
+      "1 s": hostile({ tools: named("f"), says: "1 s" }),
+    };
+    await using s = await started({ servers });
+    const names = await s.names();
+    expect(new Set(names).size).toBe(odd.length + 4);
+    for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
+    expect(names.slice(0, 2)).toEqual(["s__f", "s__F"]);
+    const said = await Promise.all(names.map((name) => s.text(name)));
+    expect(said).toEqual([...[...odd, first].map((tool) => `s ${tool}`), "s__b f", "s_ f", "1 s f"]);
   });
 
   test("shows labels on one line, and no label of which nothing can be seen", async () => {
