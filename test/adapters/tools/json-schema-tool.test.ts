@@ -238,6 +238,24 @@ describe("jsonSchemaTool", () => {
       }),
     ],
     [
+      "unions that ask themselves where only a reference leads",
+      object(
+        { tree: { $ref: "#/x-defs/node" } },
+        {
+          "x-defs": {
+            node: {
+              oneOf: ["a", "b"].map((op) => ({ properties: { left: { $ref: "#/x-defs/node" }, op: { const: op } } })),
+            },
+          },
+        },
+      ),
+      (size) => ({
+        tree: Array(Math.min(size, 60))
+          .fill(0)
+          .reduce<JsonObject>((left) => ({ left, op: "b" }), { op: "c" }),
+      }),
+    ],
+    [
       "patterns of names",
       object({}, { patternProperties: { "^(a|aa)+$": { type: "string" }, "(a?){50}b": { type: "string" } } }),
       (size) => Object.fromEntries(Array.from({ length: size }, (_, n) => [`${"a".repeat(40)}${n}`, 1])),
@@ -396,6 +414,24 @@ describe("a schema that cannot be checked as it is written", () => {
       "at /patternProperties has [, which is no regular expression",
     ],
     ["a pattern that is too large", object({ a: { pattern: "(a{1,1000}){1,1000}" } }), "at /properties/a/pattern"],
+    [
+      "what only a reference leads to",
+      object({ a: { $ref: "#/x-defs/b" } }, { "x-defs": { b: { properties: { c: { items: [{}] } } } } }),
+      "at /x-defs/b/properties/c/items is a list",
+    ],
+    [
+      "what only a reference behind a reference leads to",
+      object(
+        { a: { $ref: "#/x-defs/b" } },
+        { "x-defs": { b: { not: { $ref: "#/x-more/1" } } }, "x-more": [{}, { pattern: "(" }] },
+      ),
+      "at /x-more/1/pattern has (, which is no regular expression",
+    ],
+    [
+      "what only a reference by its address leads to",
+      object({ a: { $ref: "args#/x-defs/b" } }, { $id: "https://example.org/args", "x-defs": { b: { $async: true } } }),
+      "at /x-defs/b/$async is not of JSON Schema",
+    ],
     ["too many levels", object({ a: deep(100) }), "is nested too deep"],
     [
       "too many schemas",

@@ -60,10 +60,15 @@ export function schemasOf(root: JsonObject): readonly PlacedSchema[] {
     for (const keyword of REFERENCES) {
       const reference = own(schema, keyword);
       const target = typeof reference === "string" ? referredTo(root, reference) : undefined;
-      if (isJsonObject(target) && !known.has(target)) visit({ schema: target, place: String(reference).slice(1) }, 0);
+      if (isJsonObject(target) && !known.has(target)) visit({ schema: target, place: placeIn(String(reference)) }, 0);
     }
   }
   return found;
+}
+
+/** The JSON pointer of a reference, whatever document it names. */
+function placeIn(reference: string): string {
+  return reference.slice(reference.indexOf("#") + 1);
 }
 
 /** The schemas directly inside one; booleans are left out, they have nothing in them. */
