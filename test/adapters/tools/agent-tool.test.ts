@@ -292,6 +292,13 @@ describe("an answer by a schema", () => {
   it.each([
     ["JSON", '{"place":"sofa"}', { isError: false, structured: { place: "sofa" } }],
     ["JSON in a fence", '```json\n{"place":"sofa"}\n```', { isError: false, structured: { place: "sofa" } }],
+    [
+      "JSON in a fence and blanks",
+      ' \n``` \n\n {"place":"sofa"} ``` \n',
+      { isError: false, structured: { place: "sofa" } },
+    ],
+    ["a fence with nothing in it", "```\n```", { isError: true }],
+    ["a fence that is not closed, at any length", `\`\`\`\n${"\n".repeat(100_000)}x`, { isError: true }],
     ["other JSON", '{"place":5}', { isError: true }],
     ["text", "under the sofa", { isError: true }],
   ])("is told to the model and checked: %s", async (_what, answer, expected) => {

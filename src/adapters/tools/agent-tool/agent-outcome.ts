@@ -86,13 +86,20 @@ function waitingCalls({ deferred }: TurnResult): string {
   return `${deferred.length === 1 ? "a call of" : `${deferred.length} calls of`} ${[...new Set(names)].join(", ")}`;
 }
 
-/** Models like to put JSON in a fence. */
-const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i;
-
 function structured(name: string, text: string, details: Json): ToolResult {
   try {
-    return okResult([], { structured: JSON.parse(FENCED.exec(text)?.[1] ?? text) as Json, details });
+    return okResult([], { structured: JSON.parse(unfenced(text)) as Json, details });
   } catch {
     return errorResult(`${name} answered with what is no JSON.${saidSoFar(text)}`, { details });
   }
+}
+
+const FENCE = "```";
+const OPENING = /^```(?:json)?[^\S\n]*\n/i;
+
+/** Models like to put JSON in a fence. */
+function unfenced(text: string): string {
+  const answer = text.trim();
+  const opening = OPENING.exec(answer);
+  return opening !== null && answer.endsWith(FENCE) ? answer.slice(opening[0].length, -FENCE.length) : text;
 }
