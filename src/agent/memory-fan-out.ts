@@ -1,6 +1,14 @@
+import { adopt } from "../domain/adopt.js";
 import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
-import { isJsonObject, type JsonObject } from "../domain/json.js";
-import { checkedEntry, type MemoryEntry, type MemoryEntryInput, type MemoryQuery, topKOf } from "../domain/memory.js";
+import { isJsonObject } from "../domain/json.js";
+import {
+  checkedEntry,
+  type MemoryEntry,
+  type MemoryEntryInput,
+  type MemoryQuery,
+  storedEntry,
+  topKOf,
+} from "../domain/memory.js";
 import { safeLabel } from "../domain/safe-label.js";
 import type { MemoryAccess, MemoryPort } from "../ports/memory.js";
 import type { Runtime } from "../ports/runtime.js";
@@ -18,11 +26,13 @@ export class MemoryFanOut implements MemoryAccess {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** The first memory makes the id, the rest get it. */
+  /** The first memory makes the id, the rest get it; all get the entry as it is now. */
   async store(entry: MemoryEntryInput): Promise<string> {
     let { id } = checkedEntry(entry);
+    const { content, metadata } = storedEntry(entry, "");
+    const own = { content, ...(entry.metadata !== undefined && { metadata }) };
     for (const memory of this.#memories) {
-      const given = id === undefined ? entry : { ...entry, id };
+      const given = id === undefined ? own : { ...own, id };
       id = (await this.#ask("store", memory, async () => idOf(await memory.store(given)))) ?? id;
     }
     if (this.#memories.length === 0) throw new MemoryError("store", "the agent has no memory");
@@ -46,8 +56,13 @@ export class MemoryFanOut implements MemoryAccess {
     return [...best.values()].sort((a, b) => scoreOf(b) - scoreOf(a)).slice(0, topK);
   }
 
+  /** All are asked, also behind one that fails; the first failure is told then. */
   async delete(id: string): Promise<void> {
-    for (const memory of this.#memories) await this.#ask("delete", memory, async () => memory.delete(id));
+    const failures: unknown[] = [];
+    for (const memory of this.#memories) {
+      await this.#ask("delete", memory, async () => memory.delete(id)).catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures.find((failure) => Defect.is(failure)) ?? failures[0];
   }
 
   /** Never rejects: nobody listens yet while others are waited for. */
@@ -87,17 +102,22 @@ function idOf(answer: unknown): string {
   throw new TypeError("a memory answered a store without an id");
 }
 
-/** The same for what it found. */
+/** The same for what it found, as copies: an entry stays what it was when it was looked at. */
 function entriesOf(answer: unknown): readonly MemoryEntry[] {
-  if (Array.isArray(answer) && answer.every(isEntry)) return answer;
+  if (Array.isArray(answer)) return Array.from(answer, entryOf);
   throw new TypeError("a memory answered a search with something else than entries");
 }
 
-function isEntry(value: unknown): value is MemoryEntry & JsonObject {
-  if (!isJsonObject(value)) return false;
-  const { id, content, metadata, score } = value;
-  const scored = score === undefined || (typeof score === "number" && !Number.isNaN(score));
-  return typeof id === "string" && typeof content === "string" && isJsonObject(metadata) && scored;
+function entryOf(value: unknown): MemoryEntry {
+  const { id, content, metadata, score } = adopt(isJsonObject(value) ? value : {}, "an entry");
+  if (typeof id !== "string" || typeof content !== "string" || !isJsonObject(metadata) || !isScore(score))
+    throw new TypeError("a memory answered a search with something else than entries");
+  return { id, content, metadata, ...(score !== undefined && { score }) };
+}
+
+/** None that JSON cannot hold: `adopt` refuses those. */
+function isScore(score: unknown): score is number | undefined {
+  return score === undefined || typeof score === "number";
 }
 
 function scoreOf(entry: MemoryEntry): number {

@@ -28,6 +28,9 @@ function planned(name: string, answers: Partial<MemoryPort> & { readonly finds?:
 }
 
 const hanging = (): Promise<never> => new Promise(() => {});
+const throwing = (): never => {
+  throw new Error("unreadable");
+};
 const failing = (): Promise<never> => Promise.reject(new Error("the disk is full"));
 
 describe("all memories of an agent as one", () => {
@@ -134,6 +137,72 @@ describe("all memories of an agent as one", () => {
       if (optional) expect(reasons).toEqual(["", "", ""]);
       else for (const reason of reasons) expect(reason).toMatch(/MemoryError\(\w+\): memory mute failed/);
     }
+  });
+
+  test("all get the entry as it was given, whatever its owner does to it meanwhile", async () => {
+    const given = { content: "apple", metadata: { user: "ann" } };
+    const first = planned("first", {
+      store: async () => {
+        Object.assign(given, { content: "pear", metadata: { user: "eve" } });
+        return "1";
+      },
+    });
+    const second = planned("second");
+    await using t = await testAgent({ memory: [first.memory, second.memory] });
+    await t.agent.memory.store(given);
+    expect(second.stored).toEqual([{ id: "1", content: "apple", metadata: { user: "ann" } }]);
+  });
+
+  test("are all asked to delete, also behind one that fails", async () => {
+    const asked = Promise.withResolvers<void>();
+    const last = (): Promise<never> => {
+      asked.resolve();
+      return hanging();
+    };
+    const [first, second, third] = [planned("a", { delete: failing }), planned("b"), planned("c", { delete: last })];
+    await using t = await testAgent({
+      memory: [first.memory, second.memory, third.memory],
+      config: { storeTimeoutMs: 50 },
+    });
+    const deleted = t.agent.memory.delete("x").catch(String);
+    await asked.promise;
+    await t.runtime.advance(50);
+    expect(await deleted).toBe("MemoryError: MemoryError(delete): memory a failed");
+    expect(second.deleted).toEqual(["x"]);
+  });
+
+  test.each<[string, unknown]>([
+    ["no list", { 0: entry("a") }],
+    ["a hole", new Array(1)],
+    ["no entry", [null]],
+    ["an entry without metadata", [{ id: "a", content: "c" }]],
+    ["an endless score", [entry("a", Number.POSITIVE_INFINITY)]],
+    ["a score that is none", [entry("a", Number.NaN)]],
+    ["what JSON cannot hold", [{ ...entry("a"), metadata: { at: 1n } }]],
+    ["what cannot be read", [Object.defineProperty({}, "id", { enumerable: true, get: throwing })]],
+  ])("whose search answers %s fail by name, and are left out where they are optional", async (_, answer) => {
+    const good = planned("good", { finds: [entry("b")] });
+    const bad = planned("bad", { search: () => Promise.resolve(answer as never) });
+    await using t = await testAgent({ memory: [good.memory, bad.memory] });
+    await expect(t.agent.memory.search({ query: "q" })).rejects.toThrow(new MemoryError("search", "memory bad failed"));
+    await using u = await testAgent({ memory: [good.memory, { ...bad.memory, optional: true }] });
+    expect(await u.agent.memory.search({ query: "q" })).toEqual([{ ...entry("b"), memory: "good" }]);
+  });
+
+  test("give copies: an entry cannot change after it was looked at", async () => {
+    let reads = 0;
+    const shifty = {
+      ...entry("a"),
+      more: "not told",
+      get content() {
+        return reads++ === 0 ? "text" : 5;
+      },
+    };
+    const { memory } = planned("m", { finds: [shifty as never] });
+    await using t = await testAgent({ memory: [memory] });
+    const [hit] = await t.agent.memory.search({ query: "q" });
+    expect(hit).toEqual({ id: "a", content: "text", metadata: {}, memory: "m" });
+    expect(hit?.content).toBe("text");
   });
 
   test("may delete without a promise, as nothing binds one to its types", async () => {
