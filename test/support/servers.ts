@@ -20,15 +20,15 @@ export type PrivateServer = AsyncDisposable & {
   readonly pid: number;
 };
 
-/** Where a server is, or why there is none. What is `optional` no server has to have, so that its absence never fails. */
-export type Found<T> = { readonly found: T } | { readonly missing: string; readonly optional?: true };
+/** Where a server is, or why there is none. */
+export type Found<T> = { readonly found: T } | { readonly missing: string };
 
 const required = process.env["ENNEAD_REQUIRE_SERVICES"] === "1";
 
 /** Runs the suite with what was found, or skips it with the reason in its title; where services are required it fails instead. */
 export function describeWith<T>(title: string, server: Found<T>, suite: (found: T) => void): void {
   if ("found" in server) describe(title, () => suite(server.found));
-  else if (required && server.optional !== true) {
+  else if (required) {
     describe(title, () => {
       throw new Error(`ENNEAD_REQUIRE_SERVICES is set: ${server.missing}`);
     });

@@ -11,14 +11,15 @@ export function numberIn(row: Row | undefined, column: string): number {
 
 /**
  * In place of what is there under their ids, as the entries stored last; no two may have one id. The first entry fixes the configuration of all.
- * Answers their keys by id; to be run in a write transaction.
+ * `putMore` puts what else there is, by the keys of ids; to be run in a write transaction.
  */
 export async function putEntries(
   sql: Sql,
   tables: MemoryTables,
   entries: readonly EncodedEntry[],
   configuration: string,
-): Promise<ReadonlyMap<string, number>> {
+  putMore: (keys: ReadonlyMap<string, number>) => Promise<void>,
+): Promise<void> {
   const ids = entries.map(({ id }) => id);
   const change = await takeOut(sql, tables, ids);
   const rows = await sql(
@@ -35,6 +36,7 @@ export async function putEntries(
       FROM unnest($1::bigint[], $2::text[], $3::text[]) AS f (entry, name, value)`,
     [fields.map(({ key }) => key), ...fieldLists(fields.map(({ field }) => field))],
   );
+  await putMore(keys);
   change.entries += entries.length;
   await addTotals(sql, tables, change);
   const [used] = await sql(
@@ -42,7 +44,6 @@ export async function putEntries(
     [configuration],
   );
   checkConfiguration("store", used, configuration);
-  return keys;
 }
 
 /** Removes every row of the entry; to be run in a write transaction. */
@@ -93,15 +94,17 @@ async function putTerms(
   );
 }
 
-/** Writers of one id queue here: none could see what the other is about to insert. One of many entries waits for all others, and they for it. */
-async function takeOut(
-  sql: Sql,
-  { memories, postings, fields, vectors }: MemoryTables,
-  ids: readonly string[],
-): Promise<Change> {
+/** Waits for every other writer of entries, and they for the end of this transaction. */
+export async function lockOutWriters(sql: Sql, { memories }: MemoryTables): Promise<void> {
+  await sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [memories]);
+}
+
+/** Writers of one id queue here: none could see what the other is about to insert. One of many entries locks out all others. */
+async function takeOut(sql: Sql, tables: MemoryTables, ids: readonly string[]): Promise<Change> {
+  const { memories, postings, fields, vectors } = tables;
   const change: Change = { entries: 0, terms: 0, frequencies: new Map() };
   const [id, ...others] = ids;
-  if (others.length > 0) await sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [memories]);
+  if (others.length > 0) await lockOutWriters(sql, tables);
   else
     await sql(
       `SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0)), pg_advisory_xact_lock(hashtextextended($2, 0))`,

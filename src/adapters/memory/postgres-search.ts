@@ -3,7 +3,7 @@ import type { Sql } from "../databases/postgres-database.js";
 import { fusedScore } from "./fused-score.js";
 import { numberIn } from "./postgres-entries.js";
 import type { MemoryTables } from "./postgres-memory-tables.js";
-import { nearest } from "./postgres-vectors.js";
+import { PostgresVectorSearch } from "./postgres-vector-search.js";
 import { type Asked, bestOf, candidateLimit } from "./ranked.js";
 import { PostgresWordSearch } from "./postgres-words.js";
 import { decodeEntry } from "./stored-entry.js";
@@ -25,11 +25,13 @@ export async function fusedHits(
   const limit = candidateLimit(asked.topK);
   const search = await PostgresWordSearch.begin(sql, tables, asked);
   const byWords = bestOf(await search.best(limit), { topK: limit, threshold: undefined });
-  const byVector = await nearest(sql, tables, { space, vector, filter: asked.filter, limit });
-  const among = [...new Set([...byWords.map(([key]) => key), ...byVector.keys()])];
+  const near = await PostgresVectorSearch.begin(sql, tables, { space, vector });
+  const byVector = await near.nearest({ filter: asked.filter, limit, entries: search.entries });
+  const among = [...new Set([...byWords.map(([key]) => key), ...byVector])];
   const words = await search.scoresOf(among);
-  const cosines = await nearest(sql, tables, { space, vector, filter: [], among });
-  const fused = among.map((key) => [key, fusedScore(words.get(key) ?? 0, cosines.get(key))] as const);
+  const cosines = await near.cosinesOf(among);
+  const hits = among.filter((key) => words.has(key) || cosines.has(key));
+  const fused = hits.map((key) => [key, fusedScore(words.get(key) ?? 0, cosines.get(key))] as const);
   return entriesOf(sql, tables, bestOf(new Map(fused), asked));
 }
 

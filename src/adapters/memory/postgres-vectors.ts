@@ -1,9 +1,9 @@
 import { MemoryError } from "../../domain/errors.js";
 import type { PostgresDatabase, Sql } from "../databases/postgres-database.js";
-import { quotedSchema } from "../databases/postgres-schema.js";
 import { numberIn } from "./postgres-entries.js";
 import type { MemoryTables } from "./postgres-memory-tables.js";
-import { type EncodedFields, fieldLists, textIn } from "./stored-entry.js";
+import { renewIndex } from "./postgres-vector-index.js";
+import { textIn } from "./stored-entry.js";
 import { fits, type Space, type VectorTable } from "./vector-space.js";
 
 /** Nothing before the first vector. */
@@ -29,60 +29,32 @@ export async function openSpace(
     made.model,
     made.dimensions,
   ]);
-  return { ...made, key: numberIn(row, "key") };
+  const space = { ...made, key: numberIn(row, "key") };
+  await renewIndex(sql, tables, space);
+  return space;
 }
 
-/** In place of the one the entry has; to be run in a write transaction. */
-export async function putVector(
+/** A vector, and the key of its entry. */
+export type KeyedVector = { readonly key: number; readonly vector: Float32Array };
+
+/** An index takes milliseconds for each, and each statement has its time. */
+const AT_ONCE = 100;
+
+/** In place of those the entries have; to be run in a write transaction. */
+export async function putVectors(
   sql: Sql,
   { vectors }: MemoryTables,
-  { key, space, vector }: { readonly key: number; readonly space: Space; readonly vector: Float32Array },
+  space: Space,
+  rows: readonly KeyedVector[],
 ): Promise<void> {
-  await sql(
-    `INSERT INTO ${vectors} VALUES ($1, $2, $3)
-      ON CONFLICT (entry) DO UPDATE SET space = excluded.space, vector = excluded.vector`,
-    [key, space.key, [...vector]],
-  );
-}
-
-/** What is near to what: entries with these fields, or `among` these. */
-export type Nearness = {
-  readonly space: Space;
-  readonly vector: Float32Array;
-  readonly filter: EncodedFields;
-  readonly limit?: number | undefined;
-  readonly among?: readonly number[] | undefined;
-};
-
-/** The cosine of each, the nearest first. A vector of zeros is near to nothing, so it has none. */
-export async function nearest(sql: Sql, tables: MemoryTables, near: Nearness): Promise<Map<number, number>> {
-  const { vectors, fields } = tables;
-  const { space, vector, filter, among = null, limit = null } = near;
-  const rows = await sql(
-    `SELECT entry, cosine FROM (
-      SELECT entry, nullif(${await cosineSql(sql)}, 'NaN') AS cosine FROM ${vectors}
-      WHERE space = $2 AND ($5::bigint[] IS NULL OR entry = ANY ($5::bigint[]))
-        AND (cardinality($3::text[]) = 0 OR entry IN (
-          SELECT entry FROM ${fields} JOIN unnest($3::text[], $4::text[]) AS f (name, value) USING (name, value)
-          GROUP BY entry HAVING count(*) = cardinality($3::text[])))) AS compared
-    WHERE cosine IS NOT NULL ORDER BY cosine DESC, entry DESC LIMIT $6`,
-    [[...vector], space.key, ...fieldLists(filter), among, limit],
-  );
-  return new Map(rows.map((row) => [numberIn(row, "entry"), numberIn(row, "cosine")]));
-}
-
-/** By the extension `vector` where it is installed; else by the server's own arithmetic, which takes many times as long. */
-async function cosineSql(sql: Sql): Promise<string> {
-  const [row] = await sql(
-    "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'",
-  );
-  const schema = row?.["nspname"];
-  if (typeof schema !== "string") {
-    return `(SELECT sum(a::float8 * b) / nullif(sqrt(sum(a::float8 * a)) * sqrt(sum(b::float8 * b)), 0)
-      FROM unnest(vector, $1::real[]) AS pair (a, b))`;
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const some = rows.slice(at, at + AT_ONCE);
+    await sql(
+      `INSERT INTO ${vectors} SELECT entry, $1, vector::real[] FROM unnest($2::bigint[], $3::text[]) AS v (entry, vector)
+        ON CONFLICT (entry) DO UPDATE SET space = excluded.space, vector = excluded.vector`,
+      [space.key, some.map(({ key }) => key), some.map(({ vector }) => `{${vector.join(",")}}`)],
+    );
   }
-  const place = quotedSchema(schema);
-  return `1 - (vector::${place}.vector OPERATOR(${place}.<=>) $1::real[]::${place}.vector)`;
 }
 
 /** The vectors as `reembedAll` goes through them. */
@@ -109,7 +81,7 @@ export function vectorTable(database: PostgresDatabase, tables: MemoryTables): V
       database.write(async (sql) => {
         const [row] = await sql(`SELECT key FROM ${memories} WHERE key = $1 FOR UPDATE`, [key]);
         if (row === undefined) return false;
-        await putVector(sql, tables, { key, space, vector });
+        await putVectors(sql, tables, space, [{ key, vector }]);
         return true;
       }),
   };

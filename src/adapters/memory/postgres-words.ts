@@ -13,6 +13,8 @@ const FEW = 1_000;
 
 /** The search for some terms, with the scores of `InMemoryMemory`: the `ts_rank` of the server knows neither how rare a word is nor a scale. */
 export class PostgresWordSearch {
+  /** How many entries there are in all. */
+  readonly entries: number;
   readonly #sql: Sql;
   readonly #tables: MemoryTables;
   readonly #filter: EncodedFields;
@@ -23,9 +25,10 @@ export class PostgresWordSearch {
     sql: Sql,
     tables: MemoryTables,
     filter: EncodedFields,
-    averageLength: number,
+    { entries, averageLength }: { readonly entries: number; readonly averageLength: number },
     wanted: readonly Wanted[],
   ) {
+    this.entries = entries;
     this.#sql = sql;
     this.#tables = tables;
     this.#filter = filter;
@@ -38,7 +41,7 @@ export class PostgresWordSearch {
     const [totals] = await sql(`SELECT entries, terms FROM ${tables.totals}`);
     const entries = numberIn(totals, "entries");
     const terms = [...new Set(asked.terms)];
-    const average = numberIn(totals, "terms") / entries;
+    const averageLength = numberIn(totals, "terms") / entries;
     const rows = await sql(
       `SELECT term, entries, most, shortest FROM ${tables.frequencies} WHERE term = ANY ($1::text[])`,
       [terms],
@@ -48,13 +51,13 @@ export class PostgresWordSearch {
       return {
         term: row["term"] ?? "",
         having,
-        highest: share(numberIn(row, "most"), numberIn(row, "shortest"), average),
+        highest: share(numberIn(row, "most"), numberIn(row, "shortest"), averageLength),
       };
     });
     const unknown = (terms.length - known.length) * rarity(entries, 0);
     const most = known.reduce((sum, { having }) => sum + rarity(entries, having), unknown);
     const wanted = known.map((term) => ({ ...term, weight: rarity(entries, term.having) / most }));
-    return new PostgresWordSearch(sql, tables, asked.filter, average, wanted);
+    return new PostgresWordSearch(sql, tables, asked.filter, { entries, averageLength }, wanted);
   }
 
   /** The best `limit` entries of those that pass the filter, in no order and perhaps some more. */

@@ -19,7 +19,7 @@ import { type Embedded, Embedder, type EmbeddingOptions } from "./embedder.js";
 import { lexemesOf, putEntries, removeEntry } from "./postgres-entries.js";
 import { type MemoryTables, memoryTablesIn, migrateMemory } from "./postgres-memory-tables.js";
 import { fusedHits, textHits } from "./postgres-search.js";
-import { openSpace, presentSpace, putVector, vectorTable } from "./postgres-vectors.js";
+import { openSpace, presentSpace, putVectors, vectorTable } from "./postgres-vectors.js";
 import { encodedFields, type EncodedEntry, encodeEntry, indexTerms } from "./stored-entry.js";
 import { fittingSpace, reembedAll, type Space } from "./vector-space.js";
 
@@ -155,18 +155,24 @@ export class PostgresMemory implements MemoryPort {
     const tables = this.#tables;
     const configuration = this.#configuration;
     const lists = await lexemesOf(sql, tables, "store", { configuration, lists: entries.map(({ terms }) => terms) });
-    const spaces = new Map<string, Space>();
-    for (const [id, { model, vector, ...more }] of vectors) {
-      const opened = await openSpace(sql, tables, { model, dimensions: vector.length });
-      const space = fittingSpace("store", opened, { model, vector, ...more });
-      if (space) spaces.set(id, space);
-    }
+    const space = await this.#spaceFor(sql, [...vectors.values()]);
     const filled = entries.map((entry, n) => ({ ...entry, terms: lists[n] ?? [] }));
-    const keys = await putEntries(sql, tables, filled, configuration);
-    for (const [id, space] of spaces) {
-      const [key, embedded] = [keys.get(id), vectors.get(id)];
-      if (key !== undefined && embedded) await putVector(sql, tables, { key, space, vector: embedded.vector });
-    }
+    await putEntries(sql, tables, filled, configuration, async (keys) => {
+      const rows = [...vectors].flatMap(([id, { vector }]) => {
+        const key = keys.get(id);
+        return key === undefined || vector.length !== space?.dimensions ? [] : [{ key, vector }];
+      });
+      if (space) await putVectors(sql, tables, space, rows);
+    });
+  }
+
+  /** The space of all these, which are of one model; nothing where there are none. */
+  async #spaceFor(sql: Sql, [first, ...others]: readonly Embedded[]): Promise<Space | undefined> {
+    if (first === undefined) return undefined;
+    const { model, vector } = first;
+    const space = await openSpace(sql, this.#tables, { model, dimensions: vector.length });
+    for (const embedded of [first, ...others]) fittingSpace("store", space, embedded);
+    return space;
   }
 
   /** A migration that failed is tried again by the next call, and so is one whose tables are gone. */

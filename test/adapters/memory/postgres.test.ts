@@ -6,7 +6,7 @@ import { PostgresMemory } from "../../../src/adapters/memory/postgres.js";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
 import { CompositionError } from "../../../src/domain/errors.js";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
-import { describeWith, type Found, ownName, postgresUrl, stopServers } from "../../support/servers.js";
+import { describeWith, ownName, postgresUrl, stopServers } from "../../support/servers.js";
 import { letterVector, plannedVectors } from "./letter-vectors.js";
 import { expectLikeReference, histories } from "./memory-histories.js";
 import { postgresMemoryFixture } from "./postgres-memory-fixture.js";
@@ -187,30 +187,6 @@ describeWith("PostgresMemory", server, (url) => {
     await expect(memory.search({ query: "apple" })).rejects.toThrow(/the store is closed/);
     expect((await pool.query("SELECT 1")).rowCount).toBe(1);
     await pool.end();
-  });
-});
-
-/** The extension `vector`, where the server has it to install. */
-async function vectorExtension(): Promise<Found<string>> {
-  if ("missing" in server) return server;
-  const client = new pg.Client({ connectionString: server.found });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query("SELECT FROM pg_available_extensions WHERE name = 'vector'");
-    if (rowCount === 0) return { missing: "the server does not have the extension vector", optional: true };
-    await client.query("CREATE EXTENSION IF NOT EXISTS vector");
-    return { found: server.found };
-  } finally {
-    await client.end();
-  }
-}
-
-describeWith("PostgresMemory by the extension vector", await vectorExtension(), (url) => {
-  runClaims({
-    test: it,
-    claims: memoryPortClaims,
-    make: () => ({ ...postgresMemoryFixture(url, { embedding: { embed: letterVector } }), scores: [-1, 1] as const }),
-    capabilities: { words: byVector },
   });
 });
 
