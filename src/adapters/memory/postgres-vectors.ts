@@ -37,8 +37,8 @@ export async function openSpace(
 /** A vector, and the key of its entry. */
 export type KeyedVector = { readonly key: number; readonly vector: Float32Array };
 
-/** An index takes milliseconds for each, and each statement has its time. */
-const AT_ONCE = 100;
+/** So many numbers go into one statement: each has its time, and an index takes milliseconds for a vector. */
+const NUMBERS_AT_ONCE = 25_600;
 
 /** In place of those the entries have; to be run in a write transaction. */
 export async function putVectors(
@@ -47,8 +47,9 @@ export async function putVectors(
   space: Space,
   rows: readonly KeyedVector[],
 ): Promise<void> {
-  for (let at = 0; at < rows.length; at += AT_ONCE) {
-    const some = rows.slice(at, at + AT_ONCE);
+  const count = Math.max(1, Math.floor(NUMBERS_AT_ONCE / space.dimensions));
+  for (let at = 0; at < rows.length; at += count) {
+    const some = rows.slice(at, at + count);
     await sql(
       `INSERT INTO ${vectors} SELECT entry, $1, vector::real[] FROM unnest($2::bigint[], $3::text[]) AS v (entry, vector)
         ON CONFLICT (entry) DO UPDATE SET space = excluded.space, vector = excluded.vector`,

@@ -1,8 +1,8 @@
 import pg from "pg";
 import type { PostgresPool } from "../../../src/adapters/memory/postgres.js";
 
-/** A pool that keeps how the server went about each search for entries, with the settings of its transaction, and may act as another role. */
-export function watchedPool(url: string, role?: string) {
+/** A pool that keeps how the server went about each search for entries, with the settings of its transaction, which may begin with another statement. */
+export function watchedPool(url: string, first?: string) {
   const inner = new pg.Pool({ connectionString: url });
   inner.on("error", () => {});
   const plans: string[] = [];
@@ -16,7 +16,7 @@ export function watchedPool(url: string, role?: string) {
             plans.push(rows.map((row) => Object.values(row).join("")).join("\n"));
           }
           const answer = await client.query(query);
-          if (role !== undefined && query.text.startsWith("BEGIN")) await client.query(`SET LOCAL ROLE ${role}`);
+          if (first !== undefined && query.text.startsWith("BEGIN")) await client.query(first);
           return answer;
         },
         release: (destroy) => client.release(destroy),
