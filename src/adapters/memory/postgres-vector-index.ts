@@ -62,14 +62,15 @@ export type IndexSearch = {
   readonly limit: number;
 };
 
-const LEAST_LOOKED_AT = 200;
+/** How many vectors a scan looks at for each that it is to find: the more, the fewer are missed. */
+const LOOKED_AT_PER_FOUND = 4;
 /** The highest bound that the extension takes; one that does not scan on finds no more. */
 export const MOST_LOOKED_AT = 1_000;
 
 /** About the nearest, in about that order; fewer than `limit` may be found where there are more. To be run in a transaction. */
 export async function nearestByIndex(sql: Sql, tables: MemoryTables, search: IndexSearch): Promise<number[]> {
   const { index, space, vector, filter, limit } = search;
-  const lookedAt = Math.min(Math.max(2 * limit, LEAST_LOOKED_AT), MOST_LOOKED_AT);
+  const lookedAt = Math.min(LOOKED_AT_PER_FOUND * limit, MOST_LOOKED_AT);
   const goOn = index.scansOn ? ", set_config('hnsw.iterative_scan', 'relaxed_order', true)" : "";
   // The server does not know what it costs to read long vectors, and would rather read all.
   const [before] = await sql(
