@@ -16,6 +16,27 @@ export async function serverOf(kind) {
   return start === undefined ? { stop: () => undefined } : start();
 }
 
+/** The PostgreSQL of `serverOf` where that has the extension `vector`, else one that is `inWasm`. Whoever asked for it stops it. */
+export async function vectorServer() {
+  const server = await serverOf("postgres");
+  if (server.url !== undefined && (await hasVector(server.url))) return server;
+  await server.stop?.();
+  const folder = mkdtempSync(join(tmpdir(), "ennead-bench-pglite-"));
+  const port = await freePort();
+  const command = [process.execPath, join(import.meta.dirname, "pglite.mjs"), join(folder, "data"), String(port)];
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  return { ...(await started({ command, folder, url, ready: postgresAnswers })), inWasm: true };
+}
+
+async function hasVector(url) {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rowCount } = await client.query("SELECT FROM pg_available_extensions WHERE name = 'vector'");
+  await client.end();
+  return rowCount > 0;
+}
+
 async function startPostgres() {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
