@@ -25,7 +25,7 @@ export type McpProcess = McpServerLimits & {
   readonly cwd?: string | undefined;
 };
 
-/** A server over streamable HTTP. Redirects are followed within its origin only. */
+/** A server over streamable HTTP. Redirects are followed within its origin only; a user and password in `url` become a header, unless there is a token. */
 export type McpAddress = McpServerLimits & {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -1,7 +1,6 @@
 import type { Transport } from "@modelcontextprotocol/client";
-import { ToolError } from "../../../domain/errors.js";
 import { HttpTransport } from "./http-transport.js";
-import type { McpServer, McpSettings } from "./mcp-options.js";
+import type { McpAddress, McpServer, McpSettings } from "./mcp-options.js";
 import { Secrets } from "./secrets.js";
 import { StdioTransport } from "./stdio-transport.js";
 
@@ -13,12 +12,28 @@ export function secretsOf(server: McpServer): Secrets {
   const values = [
     ...Object.values(server.headers ?? {}),
     ...token,
-    username,
-    password,
+    ...[username, password].flatMap((text) => [text, decoded(text)]),
+    basicOf(server) ?? "",
     search,
     ...searchParams.values(),
   ];
   return new Secrets(values);
+}
+
+/** The user and password of an address as a header has them: no request may have them in its address. */
+function basicOf({ url }: McpAddress): string | undefined {
+  const { username, password } = new URL(url);
+  if (username === "" && password === "") return undefined;
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64")}`;
+}
+
+/** Percent-encoded text decoded; as it is where it is not well-formed. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** A transport for one connection; tokens that are asked for become known to `secrets`. */
@@ -28,23 +43,40 @@ export function transportOf(server: McpServer, settings: McpSettings, secrets: S
     const { command, args = [], env = {}, cwd } = server;
     return new StdioTransport({ command, args, env, cwd, maxMessageBytes, closeGraceMs });
   }
-  const { authToken } = server;
-  const ask = async (): Promise<string> => {
-    const token: unknown = typeof authToken === "function" ? await authToken() : authToken;
-    if (typeof token !== "string") throw new ToolError("transport", "authToken gave no text");
-    secrets.addToken(token);
-    return token;
-  };
+  const url = new URL(server.url);
+  url.username = url.password = "";
+  const { authToken, headers = {} } = server;
+  const basic = authToken === undefined ? basicOf(server) : undefined;
   return new HttpTransport({
-    url: new URL(server.url),
-    headers: server.headers ?? {},
-    authToken: authToken === undefined ? undefined : ask,
+    url,
+    headers: { ...(basic === undefined ? undefined : { authorization: basic }), ...lowered(headers) },
+    authToken: authToken === undefined ? undefined : () => tokenOf(authToken, secrets),
     // Looked up when it is used, so that what replaces the platform's later counts.
     fetch: server.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     maxMessageBytes,
     closeGraceMs,
     runtime,
   });
+}
+
+/** Header names in one case, so that one given is the one that counts. */
+function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Rejects with errors in our own words: those of a function may hold what it was given. */
+async function tokenOf(authToken: NonNullable<McpAddress["authToken"]>, secrets: Secrets): Promise<string> {
+  let token: unknown;
+  try {
+    token = typeof authToken === "function" ? await authToken() : authToken;
+  } catch {
+    throw new Error("the function that is asked for authToken failed");
+  }
+  const text = typeof token === "string" ? token.trim() : "";
+  if (text === "") throw new Error("authToken gave no text");
+  secrets.addToken(text);
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error("authToken holds characters that no header can");
+  return text;
 }
 
 /** The last line a process wrote to stderr before it ended. */

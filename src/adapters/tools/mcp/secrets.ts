@@ -1,5 +1,7 @@
 /** Shorter ones are too common in other words to be told from them. */
 const SHORTEST = 6;
+/** Shorter lines of a text with several may be no secret at all. */
+const LONG_LINE = 16;
 /** Of tokens that change with every request, those a server may still quote. */
 const MAX_TOKENS = 64;
 
@@ -30,9 +32,13 @@ export class Secrets {
   }
 }
 
-/** A value with and without a scheme such as `Bearer` in front, as it is and as it stands in an address or in JSON. */
+/**
+ * A value with and without a scheme such as `Bearer` in front, as it is and as it stands in an address or in JSON; and each line of a key that has
+ * several, which may be quoted alone.
+ */
 function formsOf(value: string): readonly string[] {
-  return [value, value.replace(/^\S+ /, "")]
+  const lines = value.split(/\r?\n/).filter((line) => line.length >= LONG_LINE);
+  return [value, value.replace(/^\S+ /, ""), ...lines]
     .flatMap((form) => [form, encodeURIComponent(form.toWellFormed()), JSON.stringify(form).slice(1, -1)])
     .filter((form) => form.length >= SHORTEST);
 }

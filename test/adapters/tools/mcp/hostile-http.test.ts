@@ -74,6 +74,79 @@ describe("credentials", () => {
     expect(JSON.stringify(s.events)).not.toContain("hunter");
   });
 
+  test.each([301, 302, 303, 307, 308])(
+    "and arguments travel to no other origin (%i), whatever is asked for",
+    async (status) => {
+      await using other = await mcpOverHttp();
+      const isOpen = ({ http, message }: Seen) =>
+        http === "POST" && ["initialize", "notifications/initialized", "tools/list"].includes(message?.method ?? "");
+      const redirected = new Set<string>();
+      const streams = Promise.withResolvers<void>();
+      await using s = await web(
+        (seen, response) => {
+          if (isOpen(seen)) return false;
+          redirected.add(seen.message?.method ?? seen.http);
+          if (seen.http === "GET") streams.resolve();
+          response.writeHead(status, { location: other.url }).end();
+          return true;
+        },
+        { authToken: "token-hunter-2222", headers: { "x-api-key": "key-hunter-3333" } },
+      );
+      await streams.promise;
+      expect(await s.text("web__f", { secret: "argument" })).toMatch(`could not be asked: it answered ${status}`);
+      await s.mcp.onShutdown();
+      expect([...redirected].sort()).toEqual(["DELETE", "GET", "tools/call"]);
+      expect(other.seen).toEqual([]);
+    },
+  );
+
+  test("in an address become a header, and are quoted nowhere", async () => {
+    await using server = await mcpOverHttp((seen, response) => {
+      if (!isCall(seen)) return false;
+      const quoted = `${seen.headers.authorization} hunter ä2 %C3%A4 query-hunter`;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: seen.message?.id, error: { code: 1, message: quoted } }));
+      return true;
+    });
+    const address = new URL(server.url);
+    address.username = "hunter";
+    address.password = "ä2-long";
+    address.search = "?token=query-hunter";
+    await using s = await started({ servers: { web: { url: address } } });
+    const basic = Buffer.from("hunter:ä2-long").toString("base64");
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(server.seen.map(() => `Basic ${basic}`));
+    expect(await s.text("web__f")).toBe(
+      'ToolError(invocation-failed): server "web": [secret] [secret] ä2 %C3%A4 [secret]',
+    );
+    await server.stop();
+    const texts = JSON.stringify([await s.text("web__f"), s.events]);
+    expect(texts).toContain("could not be asked");
+    expect(texts).not.toMatch(/hunter|ä2|token/);
+  });
+
+  test("that cannot be had, or be sent, are told without the words of who was asked", async () => {
+    await using server = await mcpOverHttp();
+    const fail = () => {
+      throw new Error("no entry for hunter-2222 in the vault");
+    };
+    const servers = {
+      fails: { url: server.url, authToken: fail },
+      broken: { url: server.url, authToken: "hunter\n-2222" },
+      short: { url: server.url, authToken: () => "hün" },
+      trimmed: { url: server.url, authToken: "token-from-a-file\n" },
+    };
+    await using s = await started({ servers });
+    expect(s.events.flatMap((event) => (event.type === "failed" ? [[event.server, event.reason]] : [])).sort()).toEqual(
+      [
+        ["broken", "authToken holds characters that no header can"],
+        ["fails", "the function that is asked for authToken failed"],
+        ["short", "authToken holds characters that no header can"],
+      ],
+    );
+    expect(await s.names()).toEqual(["trimmed__f"]);
+    expect(server.seen[0]?.headers.authorization).toBe("Bearer token-from-a-file");
+  });
+
   test("do not travel to another origin with a redirect, and do within their own", async () => {
     await using other = await mcpOverHttp();
     let target = "";

@@ -274,6 +274,13 @@ describe("the environment of a process", () => {
   });
 });
 
+test("a line of a key with several is a secret too", async () => {
+  const key = "-----BEGIN KEY-----\nMIIEvgIBADANBgkqhkiG9w0\n-----END KEY-----";
+  const server = { ...hostile({ exitAt: "start", lastWords: "$SECRET" }), env: { SECRET: key } };
+  await using s = await started({ servers: { s: server } });
+  expect((await s.event("failed")).reason).toMatch(/\(stderr: \[secret\]\)$/);
+});
+
 describe("options", () => {
   test.each([
     [{ servers: { s: { command: "x", url: "http://x" } } }, 'server "s" has either a command or a url'],

@@ -153,6 +153,33 @@ describe("a definition that is another than it was", () => {
     expect(await s.text("s__f")).toBe("called f");
   });
 
+  test("only in the order of its keys is the same", async () => {
+    const properties = { a: { type: "string", minLength: 1 }, b: { enum: ["x", "y"] } };
+    const turned = { b: { enum: ["x", "y"] }, a: { minLength: 1, type: "string" } };
+    const f = tool("f", { description: "Does.", inputSchema: { type: "object", properties } });
+    await using s = await started({ servers: { s: hostile({ tools: [f, ...named("redefine")] }) }, onDrift: "refuse" });
+    const before = await s.list();
+    await s.call("s__redefine", { inputSchema: { properties: turned, type: "object" } });
+    expect(await s.list()).toBe(before);
+    await s.call("s__redefine", {
+      inputSchema: { type: "object", properties: { ...properties, b: { enum: ["y", "x"] } } },
+    });
+    expect(await s.names()).toEqual(["s__redefine"]);
+  });
+
+  test("is found while a call runs, whose answer counts all the same", async () => {
+    await using s = await started({
+      servers: { s: hostile({ tools: named("wait", "poke", "f", "redefine") }) },
+      onDrift: "refuse",
+    });
+    const waiting = s.text("s__wait");
+    await s.call("s__redefine", { description: "Now deletes." });
+    expect(await s.names()).toEqual(["s__wait", "s__poke", "s__redefine"]);
+    expect(await s.text("s__f")).toBe("ToolError(unknown-tool): no server has a tool s__f");
+    await s.call("s__poke");
+    expect(await waiting).toBe("waited");
+  });
+
   test("is found across a restart, by the fingerprints that were kept", async () => {
     const first = await started({ servers: { s: hostile({ tools }) } });
     const approved = first.mcp.fingerprints();

@@ -133,6 +133,22 @@ describe("the resources of servers", () => {
     expect(await many.text("s__list_resources", { contains: "a://249" })).toBe("a://249 | a");
   });
 
+  test("are cut where the limit is, also within a page", async () => {
+    const templates = Array.from({ length: 5 }, (_, index) => ({ uriTemplate: `t:${index}` }));
+    await using s = await started({
+      servers: { s: hostile({ resources: [], templates }) },
+      resources: true,
+      maxTools: 3,
+    });
+    expect(await s.text("s__list_resources")).toBe("[template] t:0\n[template] t:1\n[template] t:2");
+  });
+
+  test("are offered by tools that say they only read", async () => {
+    await using s = await started({ servers: { s: hostile({ resources: [] }) }, resources: true });
+    const ours = (await s.list()).filter(({ name }) => name.endsWith("_resources") || name.endsWith("_resource"));
+    expect(ours.map(({ annotations }) => annotations)).toEqual([{ readOnlyHint: true }, { readOnlyHint: true }]);
+  });
+
   test.each([
     ["no list", { resources: "none" }, /holds no list of resources/],
     ["no list of templates", { resources: [], templates: 7 }, /holds no list of resourceTemplates/],
