@@ -9,17 +9,21 @@ export type OwnDatabase = AsyncDisposable & { readonly url: string };
 
 /**
  * One whose server has the extension `vector`, which is still to be created there: of the server of `postgresUrl` where that has it, else a
- * PostgreSQL in this process.
+ * PostgreSQL in this process. `stopServers` is to be called after the last.
  */
 export async function vectorDatabase(): Promise<OwnDatabase> {
-  const server = await postgresUrl();
-  if ("found" in server && (await hasVector(server.found))) return databaseOf(server.found);
-  return databaseInProcess();
+  serverWithVector ??= findServer();
+  const server = await serverWithVector;
+  return server === undefined ? databaseInProcess() : databaseOf(server);
 }
 
-async function hasVector(url: string): Promise<boolean> {
-  const rows = await runSql(url, "SELECT FROM pg_available_extensions WHERE name = 'vector'");
-  return rows.length > 0;
+let serverWithVector: Promise<string | undefined> | undefined;
+
+async function findServer(): Promise<string | undefined> {
+  const server = await postgresUrl();
+  if ("missing" in server) return undefined;
+  const rows = await runSql(server.found, "SELECT FROM pg_available_extensions WHERE name = 'vector'");
+  return rows.length > 0 ? server.found : undefined;
 }
 
 async function databaseOf(server: string): Promise<OwnDatabase> {
