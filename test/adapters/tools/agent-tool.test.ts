@@ -4,6 +4,7 @@ import { defineHook } from "../../../src/adapters/hooks/define-hook.js";
 import { agentTool, subAgentUsage } from "../../../src/adapters/tools/agent-tool.js";
 import { defineTool, Type } from "../../../src/adapters/tools/index.js";
 import { createBudget } from "../../../src/agent/budget.js";
+import { contentText } from "../../../src/domain/content.js";
 import { CompositionError, Defect, ModelError } from "../../../src/domain/errors.js";
 import { textOf } from "../../../src/domain/message.js";
 import type { ToolProvider } from "../../../src/ports/tool-provider.js";
@@ -307,6 +308,33 @@ describe("an answer by a schema", () => {
     expect(toolResults[0]).toMatchObject(expected);
     expect(agents.child.model.requests[0]?.options.responseSchema).toMatchObject({ required: ["place"] });
   });
+});
+
+test("an answer of another shape keeps the session and the usage of its agent", async () => {
+  await using agents = await pair([{ ...stopResponse('{"place":5}'), usage: { totalTokens: 7 } }], {
+    definition: { result: Type.Object({ place: Type.String() }) },
+  });
+  const { toolResults, exchanges } = await agents.parent.agent.runTurn("go");
+  expect(toolResults[0]).toMatchObject({ isError: true, details: { agent: { status: "completed", rounds: 1 } } });
+  expect(contentText(toolResults[0]?.content ?? [])).toContain("/place: string");
+  expect(subAgentUsage(exchanges)).toEqual({ totalTokens: 7 });
+});
+
+test("the agent, and what it is told, may have to be looked up first", async () => {
+  await using child = await testAgent({ script: [stopResponse("found")] });
+  const look = async (source: () => unknown): Promise<string> => {
+    const parameters = Type.Object({ about: Type.String() });
+    const input = async ({ about }: { readonly about: string }) => `Tell about ${about}.`;
+    const tool = agentTool(source as never, { name: "ask", description: "d", parameters, input });
+    const script = [toolCallResponse("ask", "1", { about: "tea" }), stopResponse("done")];
+    await using t = await testAgent({ script, providers: [tool] });
+    const { toolResults } = await t.agent.runTurn("go");
+    return contentText(toolResults[0]?.content ?? []);
+  };
+  expect(await look(async () => child.agent)).toBe("found");
+  expect(child.model.requests[0]?.messages.map(textOf)).toEqual(["Tell about tea."]);
+  for (const none of [undefined, null, {}, { runTurn: () => undefined }])
+    expect(await look(() => none)).toBe("the function that finds the agent of ask found none");
 });
 
 describe("an attempt that is repeated", () => {

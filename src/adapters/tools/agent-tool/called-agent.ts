@@ -6,13 +6,14 @@ import { type AgentMessage, isMessage, type MessageInput, textOf, userMessage } 
 import type { Session } from "../../../domain/session.js";
 import { errorResult, type ToolResult } from "../../../domain/tool.js";
 import type { AgentApi, TurnInput, TurnOptions } from "../../../ports/agent-api.js";
+import type { Awaitable } from "../../../ports/awaitable.js";
 import type { Observer } from "../../../ports/observer.js";
 import type { ToolContext } from "../../../ports/tool-provider.js";
 import { agentDepth, oneDeeper } from "./agent-depth.js";
 import { abortedCall, type AnswerKind, resultOfFailure, resultOfStored, resultOfTurn } from "./agent-outcome.js";
 
 /** An agent, or where to find it: asked at each call, so that agents may know one another, or each tenant has its own. */
-export type AgentSource = AgentApi | ((context: ToolContext) => AgentApi);
+export type AgentSource = AgentApi | ((context: ToolContext) => Awaitable<AgentApi>);
 
 /** What its turns have beside their input; the rest is decided by the call. */
 export type AgentToolTurn = Omit<TurnOptions, "signal" | "turnId" | "startedAt" | "stepScope" | "takeOver" | "fork">;
@@ -51,7 +52,7 @@ export class CalledAgent {
         `${name} is not asked: ${this.#maxDepth} agents stand one below the other already. Answer without it.`,
       );
     }
-    const agent = typeof this.#source === "function" ? this.#source(context) : this.#source;
+    const agent = await this.#agent(context);
     const sessionId = `${session === "conversation" ? context.sessionId : context.executionId}.${name}`;
     const kind = result === undefined ? "text" : "json";
     let stored: Session | undefined;
@@ -77,6 +78,12 @@ export class CalledAgent {
     }
   }
 
+  async #agent(context: ToolContext): Promise<AgentApi> {
+    const found: unknown = typeof this.#source === "function" ? await this.#source(context) : this.#source;
+    if (isAgent(found)) return found;
+    throw new TypeError(`the function that finds the agent of ${this.#settings.name} found none`);
+  }
+
   #options(sessionId: string, context: ToolContext): TurnOptions {
     const { result, turn = {}, events = "steps" } = this.#settings;
     const observers = events === "none" ? [] : [progressOf(context, sessionId, { chunks: events === "all" })];
@@ -88,6 +95,11 @@ export class CalledAgent {
       signal: context.signal,
     };
   }
+}
+
+/** As far as can be seen. */
+export function isAgent(value: unknown): value is AgentApi {
+  return typeof value === "object" && value !== null && "runTurn" in value && "session" in value;
 }
 
 /** A TypeBox schema without what only TypeBox knows. */

@@ -3,12 +3,13 @@ import { checkValues, FUNCTION, OBJECT } from "../../../domain/check-values.js";
 import { CompositionError } from "../../../domain/errors.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { TurnInput } from "../../../ports/agent-api.js";
+import type { Awaitable } from "../../../ports/awaitable.js";
 import type { ToolContext } from "../../../ports/tool-provider.js";
 import { checkDefinition } from "../check-definition.js";
 import { defineTool } from "../define-tool.js";
 import type { DefinedTool } from "../made-tool.js";
 import type { ToolDescription } from "../tool-functions.js";
-import { type AgentSource, type AgentToolTurn, CalledAgent } from "./called-agent.js";
+import { type AgentSource, type AgentToolTurn, CalledAgent, isAgent } from "./called-agent.js";
 
 /** What an agent's tool takes unless it says otherwise: one text. */
 export type TaskParameters = TObject<{ task: TString }>;
@@ -22,7 +23,7 @@ export type AgentToolDefinition<P extends TObject = TaskParameters> = ToolDescri
   /** Default: `{ task: string }`. Others need `input`. */
   readonly parameters?: P | undefined;
   /** What the agent is told; default the task. */
-  readonly input?: ((args: Static<P>, context: ToolContext) => TurnInput) | undefined;
+  readonly input?: ((args: Static<P>, context: ToolContext) => Awaitable<TurnInput>) | undefined;
   /** The answer has to be JSON of this schema, which the model is told too; what is not becomes an error result. */
   readonly result?: TSchema | undefined;
   /** `"call"` (default): each call is a conversation of its own. `"conversation"`: one for each conversation that calls it, so that it remembers. */
@@ -54,7 +55,7 @@ export function agentTool<P extends TObject = TaskParameters>(
     parameters: parameters ?? TASK,
     output: result,
     ...(session === "conversation" ? { conflictKeys: () => [`agent ${definition.name}`] } : undefined),
-    execute: (args, context) => called.run(messageOf(args as Static<P>, context), context),
+    execute: async (args, context) => called.run(await messageOf(args as Static<P>, context), context),
   });
 }
 
@@ -64,8 +65,7 @@ type Checked = { readonly [K in "name" | "parameters" | "input" | "session" | "e
 
 function checkAgentTool(source: unknown, { name, parameters, input, ...choices }: Checked, maxDepth: number): void {
   const { session = "call", events = "steps" } = choices;
-  const isAgent = typeof source === "object" && source !== null && "runTurn" in source;
-  const fault = !(typeof source === "function" || isAgent)
+  const fault = !(typeof source === "function" || isAgent(source))
     ? "needs an agent, or a function that finds one"
     : parameters !== undefined && input === undefined
       ? "needs input to make a message of its own parameters"
