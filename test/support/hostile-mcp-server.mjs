@@ -1,6 +1,6 @@
 // An MCP server over stdio that does what its argument says, as JSON: see `hostile` in hostile-mcp.ts.
 import { spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const how = JSON.parse(process.argv[2] ?? "{}");
@@ -86,6 +86,14 @@ const calls = {
   fail: (id) =>
     send({ id, error: { code: -32603, message: `broken: ${process.env.SECRET ?? "no secret"}`, data: { at: 1 } } }),
   result: (id, _token, { result }) => send({ id, result }),
+  /** Writes what it is told, `$ID` being the call's; then it may end, or say nothing ever again. */
+  raw: (id, _token, { text, deep = 0, times = 1, then }) => {
+    const nested = text.replaceAll("$ID", String(id)).replace("$DEEP", () => "[".repeat(deep) + "]".repeat(deep));
+    process.stdout.write(nested.repeat(times), () => {
+      if (then === "exit") process.exit(0);
+      if (then === "closeOutput") closeSync(1);
+    });
+  },
   steps: (id, token, { every, count }) => {
     let step = 0;
     const timer = setInterval(() => {

@@ -57,8 +57,10 @@ describe("a process that serves an agent on its streams", () => {
   test("passes over what is no message, and answers a request that is none by its id", async () => {
     await using h = await host();
     h.write('garbage\n{"half": \n[]\n{}\n\0\n\n{"jsonrpc":"2.0","id":null,"method":"ping"}\n');
+    const deep = "[".repeat(200_000) + "]".repeat(200_000);
+    h.write(`{"jsonrpc":"2.0","id":777,"result":{"a":${deep}}}\n`);
     h.write('{"jsonrpc":"1.0","id":5,"method":"ping"}\n{"jsonrpc":"2.0","id":"six"}\n{"id":7,"result":7}\n');
-    h.write(sum);
+    h.write(`\ufeff${sum}`);
     await h.child.printedLine(/"id":99/);
     const refused = h.answers().filter((answer) => "error" in answer);
     const error = { code: -32_600, message: "a line is no message of the protocol" };

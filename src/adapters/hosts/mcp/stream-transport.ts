@@ -6,6 +6,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../../domain/json.js";
+import { jsonOfLine } from "../../tools/mcp/json-line.js";
 import { LineSplitter } from "../../tools/mcp/line-splitter.js";
 import { idOfRequest } from "../../tools/mcp/long-line-id.js";
 
@@ -91,7 +92,7 @@ export class StreamTransport implements Transport {
 
   #onLine(line: string): void {
     if (this.#closed || line.trim() === "") return;
-    const value = jsonOf(line);
+    const value = jsonOfLine(line);
     const message = messageOf(value);
     if (message !== undefined) return this.onmessage?.(message);
     const asks = isJsonObject(value) && value["result"] === undefined && value["error"] === undefined;
@@ -104,14 +105,6 @@ export class StreamTransport implements Transport {
     if (typeof id !== "string" && typeof id !== "number") return;
     const error = { code: ProtocolErrorCode.InvalidRequest, message };
     this.send({ jsonrpc: "2.0", id, error }).catch(this.#onError);
-  }
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

@@ -7,12 +7,14 @@ import { NoResult } from "./decode-result.js";
 import type { Secrets } from "./secrets.js";
 
 const MAX_REASON = 300;
+const NO_NOTIFICATION = /^Uncaught error in notification handler: /;
 
 /** One line that says why a server failed, without secrets and without what an address holds. */
 export function reasonOf(error: unknown, secrets: Secrets): string {
   if (error instanceof UnauthorizedError) return "it refused the credentials";
   // The SDK tells in pages what a message is not.
-  if (error instanceof Error && /Zod/.test(error.name)) return "it sent what is no message of the protocol";
+  if (error instanceof Error && (/Zod/.test(error.name) || NO_NOTIFICATION.test(error.message)))
+    return "it sent what is no message of the protocol";
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status === 401 || status === 403) return `it refused the credentials (${status})`;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { isJsonObject } from "../../../domain/json.js";
+import { jsonOfLine } from "./json-line.js";
 import { LineSplitter, type LongLine } from "./line-splitter.js";
 import { idOfAnswer } from "./long-line-id.js";
 import { ProcessGroup } from "./process-group.js";
@@ -78,9 +79,11 @@ export class StdioTransport implements Transport {
     const { stdin } = this.#child ?? {};
     if (this.#over || this.#closing !== undefined || stdin === null || stdin === undefined)
       throw new Error("the process has ended");
-    await new Promise<void>((resolve, reject) => {
-      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    // Nothing more is read from a server that reads nothing: each question of it has an answer.
+    if (stdin.writableLength > this.#command.maxMessageBytes) this.#child?.stdout?.pause();
+    await promise;
   }
 
   /** Ends the input, then SIGTERM, then SIGKILL, each after the grace; whatever the server started goes with it. */
@@ -118,6 +121,9 @@ export class StdioTransport implements Transport {
       onLongLine: (line) => this.#onLongLine(line),
     });
     child.stdout?.on("data", (chunk: Buffer) => lines.push(chunk));
+    child.stdin?.on("drain", () => child.stdout?.resume());
+    // Nobody can be heard any longer, also where the process goes on.
+    child.stdout?.once("end", () => void this.close());
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.subarray(-STDERR_KEPT).toString("utf8")).slice(-STDERR_KEPT);
     });
@@ -127,9 +133,9 @@ export class StdioTransport implements Transport {
   }
 
   #onLine(line: string): void {
-    const value = jsonOf(line);
+    const value = jsonOfLine(line);
     const message = isJsonObject(value) ? messageOf(value) : undefined;
-    if (message !== undefined) return this.onmessage?.(message);
+    if (message !== undefined) return this.#deliver(message);
     if (isJsonObject(value) && typeof value["id"] === "number" && value["method"] === undefined)
       return this.#answerWith(value["id"], "the answer is no message of the protocol");
     if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
@@ -137,7 +143,16 @@ export class StdioTransport implements Transport {
 
   /** Whoever waits for the answer need not wait any longer. */
   #answerWith(id: number, message: string): void {
-    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message } });
+    this.#deliver({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message } });
+  }
+
+  /** The SDK quotes an answer that nobody waits for, and cannot where it is nested too deep. */
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(new Error("a message cannot be handled", { cause: error }));
+    }
   }
 
   /** The call that waits for such an answer is told, where it can be found. */
@@ -156,14 +171,6 @@ export class StdioTransport implements Transport {
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
     this.#ended.resolve();
     this.onclose?.();
-  }
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

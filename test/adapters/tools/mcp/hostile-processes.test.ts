@@ -6,6 +6,7 @@ import { CompositionError, ToolError } from "ennead";
 import { runClaims, testRuntime, toolProviderClaims } from "ennead/testkit";
 import { McpToolProvider } from "ennead/tools/mcp";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { StdioTransport } from "../../../../src/adapters/tools/mcp/stdio-transport.js";
 import { mcpOverHttp } from "../../../support/mcp-http.js";
 import { hostile, isAlive, named, started, textOf } from "../../../support/hostile-mcp.js";
 
@@ -62,6 +63,95 @@ describe("what a process prints", () => {
       expect(textOf(await s.call(`s__${tool}`, { bytes: 90_000 }))).toHaveLength(90_000);
     },
   );
+});
+
+describe("an answer of a process", () => {
+  const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"ok"}]}}\n';
+  const loose = '{"jsonrpc":"2.0","id":777,"result":{"a":$DEEP}}\n';
+  const progress =
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1e999}}\n';
+
+  test.each([
+    ["comes twice", { text: answer + answer }, []],
+    [
+      "comes behind those of others",
+      { text: `${loose}{"jsonrpc":"2.0","id":"x","result":{}}\n${answer}`, deep: 1 },
+      [],
+    ],
+    [
+      "comes behind one that nobody waits for and nobody can quote",
+      { text: loose + answer, deep: 200_000 },
+      ["a message cannot be handled: Maximum call stack size exceeded"],
+    ],
+    ["comes behind a mark of the byte order", { text: `\ufeff${answer}` }, []],
+    ["ends its line as Windows does", { text: answer.replace("\n", "\r\n") }, []],
+    ["comes behind progress that is none", { text: progress + answer }, ["it sent what is no message of the protocol"]],
+  ])("that %s counts once, and ends nothing", async (_title, raw, noises) => {
+    await using s = await started({ servers: { s: hostile({ tools: named("raw", "f") }) } });
+    expect(await s.text("s__raw", raw)).toBe("ok");
+    expect(await s.text("s__f")).toBe("called f");
+    expect(s.events.filter(({ type }) => type === "lost")).toEqual([]);
+    expect(s.events.flatMap((event) => (event.type === "noise" ? [event.reason] : []))).toEqual(noises);
+  });
+
+  test.each([
+    [
+      "breaks off",
+      { text: answer.slice(0, 40), then: "exit" },
+      /^ToolError\(transport\): .* went away during the call$/,
+    ],
+    ["lacks its end", { text: answer.trim(), then: "exit" }, /^ToolError\(transport\): .* went away during the call$/],
+    ["can come no more", { text: "", then: "closeOutput" }, /^ToolError\(transport\): .* went away during the call$/],
+    [
+      "is null for an error",
+      { text: '{"jsonrpc":"2.0","id":$ID,"error":null}\n' },
+      /the answer is no message of the protocol/,
+    ],
+    [
+      "is nested without end",
+      { text: answer.replace('"ok"', "$DEEP"), deep: 200_000 },
+      /^\[the tool returned text that is none\]$/,
+    ],
+  ])("that %s fails its call at once", async (_title, raw, reason) => {
+    await using s = await started({ servers: { s: hostile({ tools: named("raw", "f") }) }, closeGraceMs: 50 });
+    expect(await s.text("s__raw", raw)).toMatch(reason);
+    expect(await s.text("s__f")).toBe("called f");
+  });
+});
+
+test("a process that asks and asks, and reads nothing, is read no more until it does", async () => {
+  const asks = 60_000;
+  const program = `
+    for (let id = 0; id < ${asks}; id++) process.stdout.write('{"jsonrpc":"2.0","id":' + id + ',"method":"ping"}\\n');
+    process.on("SIGUSR2", () => process.stdin.resume());
+    setInterval(() => undefined, 1000);`;
+  const maxMessageBytes = 1024 * 1024;
+  const command = { command: process.execPath, args: ["-e", program], env: {}, cwd: undefined };
+  const transport = new StdioTransport({ ...command, maxMessageBytes, closeGraceMs: 50 });
+  const all = Promise.withResolvers<void>();
+  let [unread, answered] = [0, 0];
+  transport.onmessage = (message) => {
+    const answer = {
+      jsonrpc: "2.0" as const,
+      id: "id" in message ? (message.id ?? 0) : 0,
+      result: { x: "x".repeat(200) },
+    };
+    const bytes = JSON.stringify(answer).length + 1;
+    unread += bytes;
+    const read = () => {
+      unread -= bytes;
+      if ((answered += 1) === asks) all.resolve();
+    };
+    transport.send(answer).then(read, () => undefined);
+  };
+  await transport.start();
+  while (unread <= maxMessageBytes) await setImmediate();
+  for (let round = 0; round < 500; round++) await setImmediate();
+  // What was read at once is answered.
+  expect(unread).toBeLessThan(3 * maxMessageBytes);
+  process.kill(transport.pid ?? 0, "SIGUSR2");
+  await all.promise;
+  await transport.close();
 });
 
 describe("a process that cannot be used", () => {
