@@ -3,24 +3,26 @@ import { bytesIn, centroidFor, damagedCodes } from "./sqlite-codes.js";
 import { KthBest } from "./kth-best.js";
 import { SignCoder } from "./sign-codes.js";
 import { numberOf } from "./sqlite-entries.js";
+import { Kept } from "./sqlite-kept.js";
 import type { Space } from "./vector-space.js";
 
 /** The codes of some vectors; `weights` has two numbers for each. */
 type Chunk = { readonly entries: Float64Array; readonly weights: Float32Array; readonly signs: Uint8Array };
 
-const read = new WeakMap<MemoryStatements, Map<number, Chunk>>();
+const read = new Kept(() => new Map<number, Chunk>());
 
-/** Those of a space as a read transaction sees them. A chunk is never written again nor its key used again, so each is read once while it is there. */
+/** Those of a space as a read transaction sees them. A chunk is never written again, so each is read once while it is there. */
 function chunksOf(sql: MemoryStatements, space: Space): { readonly chunks: readonly Chunk[]; readonly gone: boolean } {
-  const known = read.get(sql);
+  const known = read.of(sql);
   const chunks = new Map<number, Chunk>();
   let gone = false;
   for (const row of sql.chunks.all(space.key)) {
     const key = numberOf(row, "key");
-    chunks.set(key, known?.get(key) ?? readChunk(sql, key));
+    chunks.set(key, known.get(key) ?? readChunk(sql, key));
     gone ||= numberOf(row, "gone") > 0;
   }
-  read.set(sql, chunks);
+  known.clear();
+  for (const [key, chunk] of chunks) known.set(key, chunk);
   return { chunks: [...chunks.values()], gone };
 }
 

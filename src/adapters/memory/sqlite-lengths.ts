@@ -1,17 +1,31 @@
 import { MemoryError } from "../../domain/errors.js";
 import { numbersOf } from "./sqlite-entries.js";
+import { Kept } from "./sqlite-kept.js";
 import type { MemoryStatements } from "./sqlite-memory-file.js";
 
-/** So many entries in one piece: keys of entries that are gone take no room where all of a piece are. */
+/** So many entries in one piece: keys of entries that are gone take no room where all of a piece were when it was to be read. */
 const PIECE = 1_024;
+/** Beside twice the pieces that were there. */
+const SPARE_PIECES = 8;
 
-/** How many terms entries have. Neither does that of an entry change, nor is its key used again: what was read once holds. */
+/** How many terms entries have: that of an entry never changes. Those of entries that go are forgotten once there may be more of them than others. */
 export class TextLengths {
   readonly #pieces = new Map<number, Uint32Array>();
   #last = 0;
+  #most = 0;
 
-  /** Reads what was stored since; to be called in a read transaction, in which nothing is that may be taken back. */
+  /** Reads what was stored since; to be called in a read transaction. */
   update(sql: MemoryStatements): void {
+    if (this.#pieces.size > this.#most) {
+      this.#pieces.clear();
+      this.#last = 0;
+    }
+    const anew = this.#last === 0;
+    this.#read(sql);
+    if (anew) this.#most = 2 * this.#pieces.size + SPARE_PIECES;
+  }
+
+  #read(sql: MemoryStatements): void {
     const row = sql.lengths.get(this.#last) ?? {};
     const entries = numbersOf(row, "entries");
     const sizes = String(row["sizes"] ?? "").split(",");
@@ -33,12 +47,11 @@ export class TextLengths {
   }
 }
 
-const lengths = new WeakMap<MemoryStatements, TextLengths>();
+const lengths = new Kept(() => new TextLengths());
 
 /** The lengths of an open file, up to date with what a read transaction sees. */
 export function lengthsOf(sql: MemoryStatements): TextLengths {
-  const known = lengths.get(sql) ?? new TextLengths();
-  lengths.set(sql, known);
+  const known = lengths.of(sql);
   known.update(sql);
   return known;
 }

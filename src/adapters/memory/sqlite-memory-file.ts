@@ -63,6 +63,7 @@ const SQL = {
   places: "SELECT json_group_array(doc) AS entries FROM ennead_memory_places WHERE term = ?",
   lengths: `SELECT json_group_array(id) AS entries, group_concat(hex(sz)) AS sizes
     FROM (SELECT id, sz FROM ennead_memory_words_docsize WHERE id > ? ORDER BY id)`,
+  schemaVersion: "SELECT schema_version FROM pragma_schema_version",
   space: "SELECT key, model, dimensions FROM ennead_memory_spaces ORDER BY key DESC LIMIT 1",
   addSpace: "INSERT INTO ennead_memory_spaces (model, dimensions) VALUES (?, ?)",
   addVector: "INSERT INTO ennead_memory_vectors (entry, space, vector) VALUES (?, ?, ?)",

@@ -100,6 +100,18 @@ describe("more vectors in a SqliteMemory than are compared one by one", { timeou
     expect(await found(fixture.memory, query(3))).toEqual(nearestOf(texts, query(3), 11).slice(1));
   });
 
+  it("are those of a backup that is put back while the file is open", async () => {
+    await using fixture = sqliteMemoryFixture({ embedding: asItIs });
+    const { memory } = fixture;
+    await memory.storeAll([]);
+    const restore = fixture.backup();
+    await memory.storeAll(entries);
+    expect(await found(memory, query(3))).toEqual(nearestOf(texts, query(3), 10));
+    await restore();
+    await memory.storeAll(entries.toReversed());
+    expect(await found(memory, query(3))).toEqual(nearestOf(texts, query(3), 10));
+  });
+
   it("of a former model are compared with nothing after reembed()", async () => {
     await using fixture = sqliteMemoryFixture({ embedding: { ...asItIs, model: "former" } });
     await fixture.memory.storeAll(entries.slice(0, 1_100));

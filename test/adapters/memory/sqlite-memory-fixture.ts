@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { backup, DatabaseSync } from "node:sqlite";
 import { SqliteMemory, type SqliteMemoryOptions } from "../../../src/adapters/memory/sqlite.js";
 import type { MemoryPortFixture } from "../../../src/testkit/index.js";
 
@@ -11,6 +11,8 @@ export type SqliteMemoryFixture = MemoryPortFixture & {
   open(options?: Partial<SqliteMemoryOptions>): SqliteMemory;
   /** SQL on the file as a stranger would run it; answers the rows. */
   sql(text: string): Record<string, unknown>[];
+  /** Keeps the file as it is now; what that answers puts it back, under whoever has it open. */
+  backup(): () => Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -38,6 +40,15 @@ export function sqliteMemoryFixture(options: Partial<SqliteMemoryOptions> = {}):
     path,
     open,
     sql,
+    backup() {
+      const copy = `${path}.backup`;
+      sql(`VACUUM INTO '${copy}'`);
+      return async () => {
+        const database = new DatabaseSync(copy);
+        await backup(database, path);
+        database.close();
+      };
+    },
     reopen: () => open(),
     damage: (id) => void sql(`UPDATE ennead_memories SET metadata = '{"k"' WHERE id = '${id}'`),
     async [Symbol.asyncDispose]() {

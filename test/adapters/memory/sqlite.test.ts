@@ -95,6 +95,21 @@ describe("the words of SqliteMemory", () => {
     }
   });
 
+  it("are those of a backup that is put back while the file is open", async () => {
+    await using fixture = sqliteMemoryFixture();
+    const plain = new InMemoryMemory();
+    for (const memory of [fixture.memory, plain]) await memory.store({ id: "kept", content: "tea" });
+    const restore = fixture.backup();
+    for (const id of ["a", "b"]) await fixture.memory.store({ id, content: `tea ${"leaf ".repeat(50)}` });
+    await fixture.memory.search({ query: "tea" });
+    await restore();
+    for (const memory of [fixture.memory, plain]) {
+      await memory.store({ id: "c", content: "green tea" });
+      await memory.store({ id: "d", content: "black tea with milk" });
+    }
+    expect(await hitsOf(fixture.memory, { query: "tea" })).toEqual(await hitsOf(plain, { query: "tea" }));
+  });
+
   it("choose by the hundred rarest where a query has more, and find the last of them", async () => {
     await using sqlite = new SqliteMemory({ path: ":memory:" });
     const words = Array.from({ length: 300 }, (_, n) => `word${n}`);
