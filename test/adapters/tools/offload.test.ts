@@ -222,6 +222,15 @@ describe("offloadResults", () => {
     expect(() => offloadResults(giving(""), options as never)).toThrow(CompositionError);
   });
 
+  it.each([null, "text", {}, { text: 5, total: 1 }, { text: "a", total: Number.NaN }, { text: "a", total: "1" }])(
+    "does not read on from a store that answers with what is no page: %j",
+    async (page) => {
+      const store = { write: () => {}, read: () => page as never };
+      const reading = call(offloadResults(giving("x"), { store }), "read_result", { id: "a", offset: 0, limit: 100 });
+      await expect(reading).rejects.toThrow("the stored results cannot be read now");
+    },
+  );
+
   it("refuses a name for its tool that the source has already", async () => {
     const taken = offloadResults(giving(""), { store: new InMemoryResultStore(), toolName: "big" });
     await expect(Promise.resolve(taken.listTools({ signal }))).rejects.toThrow("CompositionError(tool-collision)");

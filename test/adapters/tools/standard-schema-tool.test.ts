@@ -251,6 +251,35 @@ describe("standardSchemaTool", () => {
     expect(failed).toThrow("CompositionError(invalid-schema)");
   });
 
+  const answering = (answer: unknown) => {
+    const input = { "~standard": { version: 1, vendor: "test", validate: () => answer } } as StandardSchema<JsonObject>;
+    return standardSchemaTool({ ...base, input, toJsonSchema: () => ({ type: "object" }), execute: () => "ran" });
+  };
+
+  it.each([undefined, null, "bad", 5, [], {}, { issues: "bad" }, { issues: {} }])(
+    "takes no %j of a library for a yes, at once or later",
+    async (answer) => {
+      const told = "the schema of weather answered with what is no result";
+      expect(() => answering(answer).validate("weather", {})).toThrow(new TypeError(told));
+      const later = answering(Promise.resolve(answer));
+      expect(later.validate("weather", {}).ok).toBe(true);
+      const call = { id: "1", name: "weather", arguments: {} };
+      await expect(later.execute(call, testToolContext())).rejects.toThrow(told);
+    },
+  );
+
+  it("reads issues that are none as far as it can, whatever the arguments hold", () => {
+    const issues = [null, "x", { message: "first", path: [{ key: "a" }] }, {}];
+    const args = { list: Array.from({ length: 300_000 }, (_, n) => n) };
+    expect(answering({ issues }).validate("weather", args)).toEqual({
+      ok: false,
+      issues: [
+        { path: "/a", expected: "first" },
+        { path: "", expected: "undefined" },
+      ],
+    });
+  });
+
   it("quotes no value that a library's message quotes", () => {
     const loud: StandardSchema<JsonObject> = {
       "~standard": {

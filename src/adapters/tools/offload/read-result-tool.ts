@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { isJsonObject, type JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import { errorResult, okResult, type ToolResult } from "../../../domain/tool.js";
 import { beginningInUtf8 } from "../../../domain/truncate-utf8.js";
@@ -44,10 +45,16 @@ async function pageFrom(
   range: Parameters<ResultStore["read"]>[1],
 ): Promise<ResultPage | undefined> {
   try {
-    return await store.read(key, range);
+    const page: unknown = await store.read(key, range);
+    if (page === undefined || isPage(page)) return page;
+    throw new TypeError("the store answered with what is no page");
   } catch (cause) {
     throw new Error("the stored results cannot be read now", { cause });
   }
+}
+
+function isPage(value: unknown): value is ResultPage & JsonObject {
+  return isJsonObject(value) && typeof value["text"] === "string" && Number.isSafeInteger(value["total"]);
 }
 
 /** A page may have fewer characters than were asked for: they take more bytes than one each. */

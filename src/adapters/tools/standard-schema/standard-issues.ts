@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../domain/json.js";
 import { escapePointer } from "../../../domain/json-schema.js";
 import { safeLine } from "../../../domain/safe-label.js";
 import type { ValidationIssue } from "../../../ports/tool-provider.js";
@@ -14,6 +15,7 @@ const TELLING_LENGTH = 6;
 export function standardIssues(issues: readonly StandardIssue[], value: unknown): readonly ValidationIssue[] {
   const first = issues
     .slice(0, MAX_ISSUES)
+    .filter(isJsonObject)
     .map((issue) => ({ path: pointerOf(issue), expected: expectedOf(issue, value) }));
   return first.length > 0 ? first : [{ path: "", expected: "another value" }];
 }
@@ -47,7 +49,7 @@ function textsIn(value: unknown): readonly string[] {
     const one = pending.pop();
     if (typeof one === "string" && one !== "") found.add(one).add(JSON.stringify(one).slice(1, -1));
     else if (typeof one === "number" || typeof one === "bigint") found.add(String(one));
-    else if (typeof one === "object" && one !== null) pending.push(...(Object.values(one) as unknown[]));
+    else if (typeof one === "object" && one !== null) for (const part of Object.values(one)) pending.push(part);
   }
   return [...found].sort((a, b) => b.length - a.length);
 }

@@ -1,5 +1,5 @@
 import { CompositionError, ToolError } from "../../../domain/errors.js";
-import type { JsonObject } from "../../../domain/json.js";
+import { isJsonObject, type JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import type { ToolContext, ToolReturn, Validation } from "../../../ports/tool-provider.js";
@@ -77,14 +77,26 @@ class StandardCheck {
     throw new CompositionError("invalid-schema", `a schema of ${this.#tool} is no Standard Schema (version 1)`);
   }
 
+  /** Throws a TypeError where a library answers with what is no result. */
   ask(value: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>> {
-    return this.#schema["~standard"].validate(value);
+    const given: unknown = this.#schema["~standard"].validate(value);
+    const isPromise = isJsonObject(given) && typeof given["then"] === "function";
+    return isPromise ? Promise.resolve<unknown>(given).then((later) => this.#result(later)) : this.#result(given);
+  }
+
+  #result(given: unknown): StandardResult<unknown> {
+    if (typeof given === "object" && given !== null) {
+      // That of arktype is a list, and holds itself as its issues.
+      const issues: unknown = Reflect.get(given, "issues") ?? undefined;
+      if (issues === undefined ? "value" in given : Array.isArray(issues)) return given as StandardResult<unknown>;
+    }
+    throw new TypeError(`the schema of ${this.#tool} answered with what is no result`);
   }
 
   validate(args: JsonObject): Validation {
     if (this.#asynchronous) return { ok: true, value: args };
     const result = this.ask(args);
-    if (!("then" in result)) return result.issues ? refusal(result.issues, args) : { ok: true, value: args };
+    if (!(result instanceof Promise)) return result.issues ? refusal(result.issues, args) : { ok: true, value: args };
     this.#asynchronous = true;
     // It is asked again, and waited for, before the tool runs.
     result.catch(() => undefined);
