@@ -1,6 +1,6 @@
 import type { MemoryEntry } from "../../domain/memory.js";
 import type { Sql } from "../databases/postgres-database.js";
-import { fusedScore } from "./fused-score.js";
+import { fusedScore, leastByWords } from "./fused-score.js";
 import { numberIn } from "./postgres-entries.js";
 import type { MemoryTables } from "./postgres-memory-tables.js";
 import { PostgresVectorSearch } from "./postgres-vector-search.js";
@@ -12,7 +12,7 @@ import type { Space } from "./vector-space.js";
 /** The hits by words; to be run in a read transaction. */
 export async function textHits(sql: Sql, tables: MemoryTables, asked: Asked): Promise<MemoryEntry[]> {
   const search = await PostgresWordSearch.begin(sql, tables, asked);
-  return entriesOf(sql, tables, bestOf(await search.best(asked.topK), asked));
+  return entriesOf(sql, tables, bestOf(await search.best({ limit: asked.topK, least: asked.threshold }), asked));
 }
 
 /** The hits by words and vector; to be run in a read transaction. */
@@ -24,15 +24,17 @@ export async function fusedHits(
 ): Promise<MemoryEntry[]> {
   const limit = candidateLimit(asked.topK);
   const search = await PostgresWordSearch.begin(sql, tables, asked);
-  const byWords = bestOf(await search.best(limit), { topK: limit, threshold: undefined });
   const near = await PostgresVectorSearch.begin(sql, tables, { space, vector });
   const byVector = await near.nearest({ filter: asked.filter, limit, entries: search.entries });
-  const among = [...new Set([...byWords.map(([key]) => key), ...byVector])];
-  const words = await search.scoresOf(among);
-  const cosines = await near.cosinesOf(among);
-  const hits = among.filter((key) => words.has(key) || cosines.has(key));
-  const fused = hits.map((key) => [key, fusedScore(words.get(key) ?? 0, cosines.get(key))] as const);
-  return entriesOf(sql, tables, bestOf(new Map(fused), asked));
+  const cosines = await near.cosinesOf(byVector);
+  const words = await search.scoresOf(byVector);
+  const fused = [...cosines].map(([key, cosine]) => [key, fusedScore(words.get(key) ?? 0, cosine)] as const);
+  const scores = new Map(fused);
+  const least = leastByWords({ ...asked, cosines, scores, limit });
+  const byWords = bestOf(await search.best({ limit, least }), { topK: limit }).filter(([key]) => !scores.has(key));
+  const others = byWords.length === 0 ? new Map<number, number>() : await near.cosinesOf(byWords.map(([key]) => key));
+  for (const [key, score] of byWords) scores.set(key, fusedScore(score, others.get(key)));
+  return entriesOf(sql, tables, bestOf(scores, asked));
 }
 
 async function entriesOf(

@@ -3,7 +3,7 @@ import { rarity, share } from "./bm25.js";
 import { numberIn } from "./postgres-entries.js";
 import type { MemoryTables } from "./postgres-memory-tables.js";
 import type { Asked } from "./ranked.js";
-import { roundedScore, searchSteps, type WeighedTerm } from "./rarest-first.js";
+import { roundedScore, searchSteps, type WeighedTerm, type Wished } from "./rarest-first.js";
 import { type EncodedFields, fieldLists } from "./stored-entry.js";
 
 type Wanted = WeighedTerm & { readonly having: number };
@@ -60,9 +60,9 @@ export class PostgresWordSearch {
     return new PostgresWordSearch(sql, tables, asked.filter, { entries, averageLength }, wanted);
   }
 
-  /** The best `limit` entries of those that pass the filter, in no order and perhaps some more. */
-  async best(limit: number): Promise<ReadonlyMap<number, number>> {
-    const steps = searchSteps<Wanted>(this.#wanted, { limit });
+  /** The best entries of those that pass the filter, in no order and perhaps some more. */
+  async best(wished: Wished): Promise<ReadonlyMap<number, number>> {
+    const steps = searchSteps<Wanted>(this.#wanted, wished);
     let step = steps.next();
     while (step.done !== true) {
       const { value } = step;

@@ -1,7 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { fusedScore } from "../../../src/adapters/memory/fused-score.js";
 import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
+import type { PostgresMemory } from "../../../src/adapters/memory/postgres.js";
 import { SqliteMemory } from "../../../src/adapters/memory/sqlite.js";
+import { describeWith, postgresUrl, stopServers } from "../../support/servers.js";
+import { postgresMemoryFixture } from "./postgres-memory-fixture.js";
+
+const server = await postgresUrl();
+afterAll(stopServers);
 
 /** The same numbers in every run, between 0 and 1. */
 function numbers(seed: number): () => number {
@@ -50,21 +56,32 @@ async function best(words: InMemoryMemory, query: string, { topK, threshold = -1
     .slice(0, topK);
 }
 
-describe("the hits of a SqliteMemory by words and vectors", () => {
-  it("are the best of all by both, whichever of them brings an entry there", async () => {
-    await using memory = new SqliteMemory({ path: ":memory:", embedding: { embed: vectorOf } });
-    const words = new InMemoryMemory();
-    await memory.storeAll(entries);
-    for (const entry of entries) await words.store(entry);
-    for (let n = 0; n < 60; n++) {
-      const query = text(1 + (n % 5));
-      const others: Asked[] = [{ topK: 60 }, { topK: 5, threshold: 0.93 }, { topK: 5, filter: { third: n % 3 } }];
-      for (const asked of [{ topK: 5 }, ...others]) {
-        const expected = await best(words, query, asked);
-        const hits = await memory.search({ query, ...asked });
-        expect(hits.length, query).toBe(expected.length);
-        for (const [at, { score }] of hits.entries()) expect(score, query).toBeCloseTo(expected[at] ?? 0, 4);
-      }
+async function expectTheBest(memory: SqliteMemory | PostgresMemory): Promise<void> {
+  const words = new InMemoryMemory();
+  await memory.storeAll(entries);
+  for (const entry of entries) await words.store(entry);
+  for (let n = 0; n < 60; n++) {
+    const query = text(1 + (n % 5));
+    const others: Asked[] = [{ topK: 60 }, { topK: 5, threshold: 0.93 }, { topK: 5, filter: { third: n % 3 } }];
+    for (const asked of [{ topK: 5 }, ...others]) {
+      const expected = await best(words, query, asked);
+      const hits = await memory.search({ query, ...asked });
+      expect(hits.length, query).toBe(expected.length);
+      for (const [at, { score }] of hits.entries()) expect(score, query).toBeCloseTo(expected[at] ?? 0, 4);
     }
+  }
+}
+
+describe("hits by words and vectors are the best of all by both, whichever of them brings an entry there", () => {
+  it("in SQLite", async () => {
+    await using memory = new SqliteMemory({ path: ":memory:", embedding: { embed: vectorOf } });
+    await expectTheBest(memory);
+  });
+
+  describeWith("in PostgreSQL", server, (url) => {
+    it("as well", { timeout: 60_000 }, async () => {
+      await using fixture = postgresMemoryFixture(url, { embedding: { embed: vectorOf } });
+      await expectTheBest(fixture.memory);
+    });
   });
 });
