@@ -283,6 +283,36 @@ describe("on streams, an agent", () => {
     await resumed;
   });
 
+  test("reads on after an output that takes very much at once", async () => {
+    const written: (() => void)[] = [];
+    const write = (_chunk: unknown, _encoding: string, done: () => void) => void written.push(done);
+    const output = new Writable({ highWaterMark: 64 * 1024 * 1024, write });
+    await using p = await piped({}, output);
+    const params = { name: "say", arguments: { text: "x".repeat(9_000_000) } };
+    for (let id = 1; id <= 3; id++) p.write(line(id, { method: "prompts/get", params }));
+    while (output.writableLength < 27_000_000) await setImmediate();
+    while (written.length > 0) {
+      written.shift()?.();
+      await setImmediate();
+    }
+    expect(p.input.isPaused()).toBe(false);
+  });
+
+  test("begins no call that was asked for before it was closed, and touches no store for it", async () => {
+    const lists: number[] = [];
+    const tools = () => {
+      if (lists.push(1) === 2) void p.server.close();
+      return true;
+    };
+    await using p = await piped({ options: { tools } });
+    p.write(line(1, { method: "tools/list" }) + sum);
+    await p.serving;
+    await p.server.close();
+    await setImmediate();
+    expect(lists).toHaveLength(2);
+    expect(p.sessions.ops).toEqual([]);
+  });
+
   test("keeps no more than a hundred steps of progress for a client that reads nothing", async () => {
     const done = Promise.withResolvers<void>();
     const steps = tool("steps", ({ progress }) => {

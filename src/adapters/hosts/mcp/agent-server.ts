@@ -95,6 +95,8 @@ export class AgentServer {
   async #run<T>(server: Server, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#running.size >= this.#settings.maxCalls)
       throw new ProtocolError(ProtocolErrorCode.InternalError, "too many calls at once");
+    // Nobody would wait for it.
+    signal.throwIfAborted();
     const running = work(signal);
     this.#running.set(running, server);
     try {

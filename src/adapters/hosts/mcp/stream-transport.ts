@@ -60,8 +60,9 @@ export class StreamTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return Promise.reject(new Error("the connection has ended"));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
-    if (this.#output.writableLength > MAX_UNREAD_BYTES) this.#input.pause();
+    const room = this.#output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    // With room left nothing would tell when to go on.
+    if (!room && this.#output.writableLength > MAX_UNREAD_BYTES) this.#input.pause();
     return promise;
   }
 
