@@ -1,6 +1,6 @@
 import { adopt } from "../domain/adopt.js";
 import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
-import { isJsonObject } from "../domain/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../domain/json.js";
 import {
   checkedEntry,
   type MemoryEntry,
@@ -109,10 +109,15 @@ function entriesOf(answer: unknown): readonly MemoryEntry[] {
 }
 
 function entryOf(value: unknown): MemoryEntry {
-  const { id, content, metadata, score } = adopt(isJsonObject(value) ? value : {}, "an entry");
+  const { id, content, metadata, score } = adopt(isJsonObject(value) ? ownFields(value) : {}, "an entry");
   if (typeof id !== "string" || typeof content !== "string" || !isJsonObject(metadata) || !isScore(score))
     throw new TypeError("a memory answered a search with something else than entries");
   return { id, content, metadata, ...(score !== undefined && { score }) };
+}
+
+/** What else a memory knows of it, such as the row it is from, need not be JSON. */
+function ownFields({ id, content, metadata, score }: JsonObject): Readonly<Record<string, Json | undefined>> {
+  return { id, content, metadata, score };
 }
 
 /** None that JSON cannot hold: `adopt` refuses those. */

@@ -205,6 +205,12 @@ describe("all memories of an agent as one", () => {
     expect(hit?.content).toBe("text");
   });
 
+  test("may tell more of an entry than there is to it, such as a row of a database, of which nothing is passed on", async () => {
+    const row = { ...entry("a", 0.5), key: 7n, at: new Map(), decode: () => undefined };
+    await using t = await testAgent({ memory: [planned("m", { finds: [row as never] }).memory] });
+    expect(await t.agent.memory.search({ query: "q" })).toEqual([{ ...entry("a", 0.5), memory: "m" }]);
+  });
+
   test("may delete without a promise, as nothing binds one to its types", async () => {
     await using t = await testAgent({ memory: [planned("first", { delete: () => undefined as never }).memory] });
     await expect(t.agent.memory.delete("a")).resolves.toBeUndefined();
