@@ -95,7 +95,7 @@ export class InMemoryMemory implements MemoryPort {
     this.#index.delete(number);
   }
 
-  /** Of all entries there are when it begins; what is no number is no hit. */
+  /** Of all entries there are when it begins; what is no finite number is no hit. */
   async #scores(
     score: MemoryScore,
     query: string,
@@ -105,7 +105,7 @@ export class InMemoryMemory implements MemoryPort {
     try {
       for (const [number, entry] of [...this.#entries]) {
         const given = await score(query, entry);
-        if (typeof given === "number" && !Number.isNaN(given) && among?.has(number) !== false)
+        if (typeof given === "number" && Number.isFinite(given) && among?.has(number) !== false)
           scores.set(number, given);
       }
     } catch (cause) {

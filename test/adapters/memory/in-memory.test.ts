@@ -172,7 +172,7 @@ describe("InMemoryMemory", () => {
   });
 
   it("takes a score of the application's own, and leaves out what it calls no hit", async () => {
-    const scores: Record<string, number | undefined> = { a: 0.2, b: undefined, c: Number.NaN, d: -0.5 };
+    const scores: Record<string, number | undefined> = { a: 0.2, b: undefined, c: Number.NaN, d: -0.5, e: 1 / 0 };
     const memory = new InMemoryMemory({ score: async (_query, entry) => scores[entry.id] });
     for (const id of Object.keys(scores)) await memory.store({ id, content: "x" });
     expect(await found(memory, "anything")).toEqual(["a", "d"]);
