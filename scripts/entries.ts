@@ -114,6 +114,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
     "src/adapters/tools/mcp/mcp-session.ts",
     "src/adapters/tools/mcp/mcp-transports.ts",
     "src/adapters/tools/mcp/stdio-transport.ts",
+    "src/adapters/tools/mcp/unheard.ts",
   ],
   vitest: ["src/testkit/vitest.ts"],
 };

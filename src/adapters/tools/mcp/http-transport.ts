@@ -7,6 +7,7 @@ import { isJsonObject } from "../../../domain/json.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
 import { boundedFetch } from "./bounded-fetch.js";
 import type { McpRuntime } from "./mcp-runtime.js";
+import { unheard } from "./unheard.js";
 
 /** How a server is reached. */
 export type HttpAddress = {
@@ -21,8 +22,8 @@ export type HttpAddress = {
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
-const BROKEN_OFF = -32002;
 const RESUME_MS = 500;
+const LONGEST_RESUME_MS = 60_000;
 
 /**
  * The SDK's streamable HTTP, where a request ends with its stream: one whose stream breaks off without an answer, and cannot be resumed,
@@ -74,8 +75,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
       if (!this.#open.delete(id)) return;
-      const error = { code: BROKEN_OFF, message: "the server ended the stream without an answer" };
-      this.onmessage?.({ jsonrpc: "2.0", id, error });
+      this.onmessage?.(unheard(id, "the server ended the stream without an answer"));
     };
     try {
       await super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd });
@@ -102,8 +102,9 @@ function optionsOf({
       maxReconnectionDelay: 30_000,
       maxRetries: 5,
     },
-    // Servers may ask for another delay, and none must make us ask for ever without one.
-    reconnectionScheduler: (reconnect, delay) => runtime.after(Math.max(delay, RESUME_MS), reconnect),
+    // Servers may ask for another delay; none must make us ask for ever without one, or keep what waits for days.
+    reconnectionScheduler: (reconnect, delay) =>
+      runtime.after(Math.min(Math.max(delay, RESUME_MS), LONGEST_RESUME_MS), reconnect),
     ...(authToken && {
       authProvider: {
         token: async () => authToken(),

@@ -5,6 +5,7 @@ import { safeLine } from "../../../domain/safe-label.js";
 import type { CallClock } from "./call-clock.js";
 import { NoResult } from "./decode-result.js";
 import type { Secrets } from "./secrets.js";
+import { isUnheard } from "./unheard.js";
 
 const MAX_REASON = 300;
 const NO_NOTIFICATION = /^Uncaught error in notification handler: /;
@@ -43,7 +44,8 @@ export function callError(error: unknown, server: string, clock: CallClock, secr
   if (error instanceof NoResult) return new ToolError("invocation-failed", `server "${server}": ${error.message}`);
   if (error instanceof ProtocolError) {
     // The model may learn from what the server says.
-    return new ToolError("invocation-failed", `server "${server}": ${reasonOf(error, secrets)}`);
+    const kind = isUnheard(error) ? "transport" : "invocation-failed";
+    return new ToolError(kind, `server "${server}": ${reasonOf(error, secrets)}`);
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed)
     return new ToolError("transport", `server "${server}" went away during the call`);

@@ -6,6 +6,7 @@ import { jsonOfLine } from "./json-line.js";
 import { LineSplitter, type LongLine } from "./line-splitter.js";
 import { idOfAnswer } from "./long-line-id.js";
 import { ProcessGroup } from "./process-group.js";
+import { unheard } from "./unheard.js";
 
 /** How a server's process is started. */
 export type StdioCommand = {
@@ -21,7 +22,6 @@ export type StdioCommand = {
 const STDERR_KEPT = 4096;
 /** A grandchild may hold the pipes open after the server has ended. */
 const DRAIN_MS = 200;
-const UNUSABLE = -32001;
 
 /**
  * A server as a child process that speaks JSON lines. The SDK's own transport leaves behind what the server started, takes seconds to
@@ -143,7 +143,7 @@ export class StdioTransport implements Transport {
 
   /** Whoever waits for the answer need not wait any longer. */
   #answerWith(id: number, message: string): void {
-    this.#deliver({ jsonrpc: "2.0", id, error: { code: UNUSABLE, message } });
+    this.#deliver(unheard(id, message));
   }
 
   /** The SDK quotes an answer that nobody waits for, and cannot where it is nested too deep. */

@@ -212,18 +212,23 @@ describe("a stream", () => {
         return true;
       }),
     );
-    expect(await s.text("web__f")).toMatch(/the server ended the stream without an answer/);
+    expect(await s.text("web__f")).toBe(
+      'ToolError(transport): server "web": the server ended the stream without an answer',
+    );
     expect(await s.text("web__f")).toBe("called");
   });
 
-  test("that wants to be resumed at once, again and again, waits its half second", async () => {
+  test.each([
+    ["at once, again and again, waits its half second", 0, 500],
+    ["in a hundred years waits a minute", 3_155_760_000_000, 60_000],
+  ])("that wants to be resumed %s", async (_title, retry, waits) => {
     const runtime = testRuntime();
     const streams = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let opened = 0;
     await using server = await mcpOverHttp((seen, response) => {
       if (seen.http !== "GET") return false;
       beginEvents(response);
-      response.end("retry: 0\nid: e1\ndata: \n\n");
+      response.end(`retry: ${retry}\nid: e1\ndata: \n\n`);
       streams[opened]?.resolve();
       opened += 1;
       return true;
@@ -235,7 +240,7 @@ describe("a stream", () => {
       for (let call = 0; call < 20; call++) await s.call("web__f");
     };
     await settled();
-    await runtime.advance(499);
+    await runtime.advance(waits - 1);
     await settled();
     expect(opened).toBe(1);
     await runtime.advance(1);

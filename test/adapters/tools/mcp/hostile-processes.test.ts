@@ -58,7 +58,9 @@ describe("what a process prints", () => {
         servers: { s: hostile({ tools: named(tool, "f") }) },
         maxMessageBytes: 100_000,
       });
-      expect(await s.text(`s__${tool}`, { bytes: 300_000 })).toMatch(/answer has 3000\d\d bytes; 100000 are allowed/);
+      expect(await s.text(`s__${tool}`, { bytes: 300_000 })).toMatch(
+        /^ToolError\(transport\): server "s": the answer has 3000\d\d bytes; 100000 are allowed$/,
+      );
       expect(await s.text("s__f")).toBe("called f");
       expect(textOf(await s.call(`s__${tool}`, { bytes: 90_000 }))).toHaveLength(90_000);
     },
@@ -105,7 +107,7 @@ describe("an answer of a process", () => {
     [
       "is null for an error",
       { text: '{"jsonrpc":"2.0","id":$ID,"error":null}\n' },
-      /the answer is no message of the protocol/,
+      /^ToolError\(transport\): server "s": the answer is no message of the protocol$/,
     ],
     [
       "is nested without end",
