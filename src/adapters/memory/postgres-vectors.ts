@@ -4,7 +4,7 @@ import { numberIn } from "./postgres-entries.js";
 import type { MemoryTables } from "./postgres-memory-tables.js";
 import { renewIndex } from "./postgres-vector-index.js";
 import { textIn } from "./stored-entry.js";
-import { fits, type Space, type VectorTable } from "./vector-space.js";
+import { checkPresent, fits, type Space, type VectorTable } from "./vector-space.js";
 
 /** Nothing before the first vector. */
 export async function presentSpace(sql: Sql, { spaces }: MemoryTables): Promise<Space | undefined> {
@@ -82,6 +82,8 @@ export function vectorTable(database: PostgresDatabase, tables: MemoryTables): V
       database.write(async (sql) => {
         const [row] = await sql(`SELECT key FROM ${memories} WHERE key = $1 FOR UPDATE`, [key]);
         if (row === undefined) return false;
+        // Behind the lock of the row: whoever began another space and had this entry before has committed both.
+        checkPresent(space, await presentSpace(sql, tables), vector);
         await putVectors(sql, tables, space, [{ key, vector }]);
         return true;
       }),

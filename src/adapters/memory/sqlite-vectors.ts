@@ -5,7 +5,7 @@ import { bytesOf, COMPARED, encodeChunk, lacksCodes, uncodedEntries } from "./sq
 import { numberOf } from "./sqlite-entries.js";
 import type { MemoryStatements, SqliteMemoryFile } from "./sqlite-memory-file.js";
 import { textIn } from "./stored-entry.js";
-import { fits, fittingSpace, type Space, type VectorTable } from "./vector-space.js";
+import { checkPresent, fits, fittingSpace, type Space, type VectorTable } from "./vector-space.js";
 
 function presentSpace(sql: MemoryStatements): Space | undefined {
   const row = sql.space.get();
@@ -102,6 +102,7 @@ export function vectorTable(file: SqliteMemoryFile): VectorTable {
       file.write((sql) => {
         // Deleted or replaced meanwhile: keys are not used twice.
         if (sql.entry.get(key) === undefined) return false;
+        checkPresent(space, presentSpace(sql), vector);
         putVector(sql, key, space, vector);
         encodeSome(sql);
         return true;

@@ -25,6 +25,11 @@ export function fits(space: Space, model: string, vector: Float32Array): boolean
   return space.model === model && space.dimensions === vector.length;
 }
 
+/** Throws `MemoryError("store")` where another model has begun a space since this one: a vector of this would take the place of one of that. */
+export function checkPresent(space: Space, present: Space | undefined, vector: Float32Array): void {
+  if (present !== undefined && present.key !== space.key) throw misfit("store", present, space.model, vector);
+}
+
 function misfit(kind: "store" | "search", space: Space, model: string, vector: Float32Array): MemoryError {
   const there = `the vectors there have ${named(space.model, space.dimensions)}`;
   const text = `${there}, embed gave ${named(model, vector.length)}; reembed() replaces them all`;
@@ -44,7 +49,7 @@ export type VectorTable = {
   ): Awaitable<{ readonly key: number; readonly content: string } | undefined>;
   /** The present space if the vector fits it, else a new one. */
   begin(model: string, vector: Float32Array): Awaitable<Space>;
-  /** False for an entry that is there no more. */
+  /** False for an entry that is there no more; rejects where the space is no longer the present one. */
   put(key: number, space: Space, vector: Float32Array): Awaitable<boolean>;
 };
 

@@ -100,6 +100,20 @@ describeWith("PostgresMemory", server, (url) => {
       expect(await other.search({ query: "zzzz" })).toHaveLength(3);
     });
 
+    it("loses no vector by a reembed() of a former model that is still under way", async () => {
+      await using fixture = postgresMemoryFixture(url);
+      for (const content of ["a", "bb", "ccc"]) await fixture.memory.store({ id: content, content });
+      const newer = fixture.open({ embedding: { embed: (text) => [text.length, 1, 2], model: "new" } });
+      let calls = 0;
+      const slow: Embed = async (text) => {
+        if (++calls === 3) expect(await newer.reembed()).toBe(3);
+        return [text.length, 1];
+      };
+      const former = fixture.open({ embedding: { embed: slow, model: "old" } });
+      await expect(former.reembed()).rejects.toThrow(/3 dimensions of the model "new".*"old"/);
+      expect(await newer.reembed()).toBe(0);
+    });
+
     it("leaves the words where a vector cannot be had and that is asked for", async () => {
       const refusing: Embed = () => Promise.reject(new Error("the server of vectors is down"));
       await using fixture = postgresMemoryFixture(url, { embedding: { embed: refusing, failure: "text-only" } });

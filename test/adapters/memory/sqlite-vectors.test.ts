@@ -155,6 +155,20 @@ describe("another model for a SqliteMemory", () => {
     );
   });
 
+  it("ends a reembed() of the former model that is still under way, and loses no vector by it", async () => {
+    await using fixture = sqliteMemoryFixture({ embedding: undefined });
+    for (const content of ["a", "bb", "ccc"]) await fixture.memory.store({ id: content, content });
+    await using newer = fixture.open({ embedding: { embed: three, model: "new" } });
+    let calls = 0;
+    const slow: Embed = async (text) => {
+      if (++calls === 3) expect(await newer.reembed()).toBe(3);
+      return [text.length, 1];
+    };
+    await using former = fixture.open({ embedding: { embed: slow, model: "old" } });
+    await expect(former.reembed()).rejects.toThrow(/^MemoryError\(store\): .*3 dimensions of the model "new".*"old"/);
+    expect(await newer.reembed()).toBe(0);
+  });
+
   it("keeps entries that a memory without a model stores and deletes beside it", async () => {
     await using fixture = sqliteMemoryFixture({ embedding: { embed: two } });
     await fixture.memory.store({ id: "a", content: "apple" });
