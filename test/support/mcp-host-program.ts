@@ -37,10 +37,21 @@ const print = defineTool({
     return "printed";
   },
 });
+const stopping = Promise.withResolvers<void>();
+const stop = defineTool({
+  name: "stop",
+  description: "Ends the server.",
+  parameters: Type.Object({}),
+  execute: () => {
+    stopping.resolve();
+    return "stopping";
+  },
+});
 const sessions = new MemorySessionStore();
-const agent = await Agent.create({ model: new ScriptedModel(), tools: [add, hang, print], sessions: [sessions] });
+const agent = await Agent.create({ model: new ScriptedModel(), tools: [add, hang, print, stop], sessions: [sessions] });
 {
   await using server = mcpServer(agent, { onError: (error) => say(`error: ${String(error)}`) });
+  void stopping.promise.then(() => server.close());
   await server.serveStdio();
   say(`over: ${(await agent.sessions.list()).items.length} sessions`);
 }

@@ -111,6 +111,12 @@ describe("a process that serves an agent on its streams", () => {
     expect(await exit).toEqual([0, null]);
   });
 
+  test("ends by itself while its client stays", async () => {
+    await using h = await host();
+    h.write(call(1, "hang") + call(2, "stop"));
+    expect(await h.child.ended()).toMatchObject({ code: 0, noise: expect.stringMatching(/aborted[^]*shut down\n$/) });
+  });
+
   test("keeps its protocol free of what tools print", async () => {
     await using h = await host();
     h.write(call(1, "print", { text: '{"jsonrpc":"2.0","id":1,"result":{}}' }) + sum);

@@ -1,4 +1,9 @@
-import { type JSONRPCMessage, ProtocolError, ProtocolErrorCode, type RequestId } from "@modelcontextprotocol/client";
+import {
+  type JSONRPCMessage,
+  type ProtocolError,
+  ProtocolErrorCode,
+  type RequestId,
+} from "@modelcontextprotocol/client";
 
 /** Known by its identity, so that no server can say it. */
 const UNHEARD = Object.freeze({ unheard: true });
