@@ -43,22 +43,35 @@ type Whole = Required<ToolProvider>;
 class RoutedTools {
   readonly #routing: Routing;
   readonly #routes = new Routes();
+  /** Whether a list was ever asked for a session. */
+  #bySession = false;
 
   constructor(routing: Routing) {
     this.#routing = routing;
   }
 
   async list(context: ListContext): Promise<readonly ToolDef[]> {
+    this.#bySession ||= context.sessionId !== undefined;
+    return (await this.#listed(context)).map(({ def }) => def);
+  }
+
+  async #listed(context: ListContext): Promise<readonly Route[]> {
     const routes = await this.#routing.list(context);
     this.#routes.remember(context.sessionId, routes);
-    return routes.map(({ def }) => def);
+    return routes;
+  }
+
+  async #routeOf(name: string, { sessionId, turnId, signal }: ToolContext): Promise<Route | undefined> {
+    // Who keeps one list for all sessions, as `refreshing` does, is not to be asked past it.
+    const common = this.#bySession ? undefined : this.#routes.of(undefined, name);
+    if (common !== undefined) return common;
+    // A turn that is replayed, or goes on in another session, has its list from elsewhere.
+    if (!this.#routes.knows(sessionId)) await this.#listed({ signal, sessionId, turnId });
+    return this.#routes.of(sessionId, name);
   }
 
   async execute(call: ToolCall, context: ToolContext): Promise<ToolReturn> {
-    const { sessionId, turnId, signal } = context;
-    // A turn that is replayed, or goes on in another session, has its list from elsewhere.
-    if (!this.#routes.knows(sessionId)) await this.list({ signal, sessionId, turnId });
-    const route = this.#routes.of(sessionId, call.name);
+    const route = await this.#routeOf(call.name, context);
     if (route === undefined) throw new ToolError("unknown-tool", `there is no tool ${safeLabel(call.name)}`);
     return await route.provider.execute(callThere(call, route), context);
   }

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it, test } from "vitest";
-import { refreshing } from "../../../../src/adapters/tools/combinators.js";
+import { composite, filtered, namespaced, refreshing } from "../../../../src/adapters/tools/combinators.js";
 import { CompositionError } from "../../../../src/domain/errors.js";
 import type { ToolDef } from "../../../../src/domain/tool.js";
 import type { ToolProvider } from "../../../../src/ports/tool-provider.js";
@@ -10,6 +10,7 @@ import {
   stopResponse,
   testAgent,
   testRuntime,
+  testToolContext,
   toolDef,
   toolOutcome,
   toolProviderClaims,
@@ -176,6 +177,37 @@ describe("refreshing", () => {
     };
     await refreshing(source).listTools({ signal, sessionId: "s", turnId: "t" });
     expect(contexts).toEqual([[undefined, undefined]]);
+  });
+
+  it.each<[string, string, (source: ToolProvider) => ToolProvider]>([
+    ["composite", "", (source) => composite([source])],
+    ["filtered", "", (source) => filtered(source, () => true)],
+    ["namespaced", "x__", (source) => namespaced(source, "x")],
+    [
+      "all of them",
+      "x__",
+      (source) =>
+        namespaced(
+          filtered(composite([source]), () => true),
+          "x",
+        ),
+    ],
+  ])("calls by its newest list what stands behind a %s, and asks for no list on the way", async (_, prefix, made) => {
+    const source = remote();
+    const provider = refreshing(made(source), { relist: "on-change" });
+    const call = async (name: string): Promise<unknown> =>
+      await provider.execute({ id: "1", name: prefix + name, arguments: {} }, testToolContext({ sessionId: "s" }));
+    await names(provider);
+    expect(await call("a")).toBe("ran");
+    source.add("b", toolOutcome.ok("new"));
+    expect(await names(provider)).toEqual([`${prefix}a`, `${prefix}b`]);
+    expect(await call("b")).toBe("new");
+    expect(source.listCallCount).toBe(2);
+    await expect(call("c")).rejects.toThrow("unknown-tool");
+    // What was looked for in vain is remembered for the session, and must not hide what comes.
+    source.add("c", toolOutcome.ok("newer"));
+    await names(provider);
+    expect(await call("c")).toBe("newer");
   });
 
   it("lets turns go on while a remote source is down", async () => {
