@@ -80,9 +80,9 @@ export class StdioTransport implements Transport {
     if (this.#over || this.#closing !== undefined || stdin === null || stdin === undefined)
       throw new Error("the process has ended");
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
-    // Nothing more is read from a server that reads nothing: each question of it has an answer.
-    if (stdin.writableLength > this.#command.maxMessageBytes) this.#child?.stdout?.pause();
+    const room = stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    // Nothing more is read from a server that reads nothing: each question of it has an answer. With room left nothing tells when it does.
+    if (!room && stdin.writableLength > this.#command.maxMessageBytes) this.#child?.stdout?.pause();
     await promise;
   }
 

@@ -156,6 +156,36 @@ test("a process that asks and asks, and reads nothing, is read no more until it 
   await transport.close();
 });
 
+test("a process that read nothing for a while is read on, however little a message may have", async () => {
+  const program = `
+    process.on("SIGUSR2", () => {
+      process.stdin.on("data", (chunk) => {
+        if (chunk.includes("last")) process.stdout.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\\n');
+      });
+    });
+    process.stdout.write('{"jsonrpc":"2.0","id":0,"method":"ping"}\\n');
+    setInterval(() => undefined, 1000);`;
+  const command = { command: process.execPath, args: ["-e", program], env: {}, cwd: undefined };
+  const transport = new StdioTransport({ ...command, maxMessageBytes: 10_000, closeGraceMs: 50 });
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  transport.onmessage = (message) => ("id" in message && message.id === 0 ? first : second).resolve();
+  await transport.start();
+  await first.promise;
+  let unread = 0;
+  const say = (x: string): void => {
+    unread += 1;
+    void transport.send({ jsonrpc: "2.0", id: 0, result: { x } }).then(() => (unread -= 1));
+  };
+  while (unread < 2) {
+    say("x".repeat(10_000));
+    await setImmediate();
+  }
+  say("last");
+  process.kill(transport.pid ?? 0, "SIGUSR2");
+  await second.promise;
+  await transport.close();
+});
+
 describe("a process that cannot be used", () => {
   test.each([
     ["does not exist", { command: "/no/such/server" }, /ENOENT/],
