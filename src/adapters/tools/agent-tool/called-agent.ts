@@ -99,7 +99,7 @@ export class CalledAgent {
 
 /** As far as can be seen. */
 export function isAgent(value: unknown): value is AgentApi {
-  return typeof value === "object" && value !== null && "runTurn" in value && "session" in value;
+  return typeof value === "object" && value !== null && "runTurn" in value;
 }
 
 /** A TypeBox schema without what only TypeBox knows. */
