@@ -19,7 +19,8 @@ const DESCRIPTION: { readonly [K in keyof Required<ToolDescription>]: Rule } = {
   annotations: [isJsonObject, "an object of hints"],
   metadata: [isJsonObject, "an object"],
   source: TEXT,
-  timeoutMs: [isTimeLimit, "a number above 0"],
+  // Endless is none at all, and JSON does not hold it.
+  timeoutMs: [(value) => isTimeLimit(value) && Number.isFinite(value), "a number above 0"],
 };
 
 const FUNCTIONS: { readonly [K in keyof Required<ToolFunctions<never, never>>]: Rule } = {

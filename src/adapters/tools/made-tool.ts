@@ -1,4 +1,5 @@
 import { adopt } from "../../domain/adopt.js";
+import { thrownLabel } from "../../domain/describe-thrown.js";
 import { CompositionError, ToolError } from "../../domain/errors.js";
 import type { JsonObject } from "../../domain/json.js";
 import { safeLabel } from "../../domain/safe-label.js";
@@ -79,7 +80,9 @@ function defOf(described: ToolDescription, { input, output }: ToolSchemas): Tool
   try {
     return adopt({ name, description, inputSchema: input, outputSchema: output, ...rest } as ToolDef, place);
   } catch (cause) {
-    throw new CompositionError("invalid-schema", `the definition of ${place} is not JSON`, { cause });
+    throw new CompositionError("invalid-schema", `the definition of ${place} is not JSON: ${thrownLabel(cause)}`, {
+      cause,
+    });
   }
 }
 

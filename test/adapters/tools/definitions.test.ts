@@ -57,10 +57,17 @@ describe.each(Object.entries(makers))("a definition for %s", (maker, { make, sch
     ["annotations that are none", { ...whole, annotations: [] }, "annotations that is not an object of hints"],
     ["another mode", { ...whole, executionMode: "serial" }, 'executionMode that is not "parallel" or "sequential"'],
     ["a timeout of nothing", { ...whole, timeoutMs: 0 }, "timeoutMs that is not a number above 0"],
+    ["a timeout without end", { ...whole, timeoutMs: 1 / 0 }, "timeoutMs that is not a number above 0"],
     ["metadata that is none", { ...whole, metadata: "x" }, "metadata that is not an object"],
   ])("is refused for %s, with its place", (_what, definition, text) => {
     expect(refused(made(definition))).toMatch(/^CompositionError\(invalid-config\): /);
     expect(refused(made(definition))).toContain(text);
+  });
+
+  it("is refused for what JSON cannot hold, with its place", () => {
+    const text = refused(made({ ...whole, metadata: { at: [new Map()] } }));
+    expect(text).toContain("(invalid-schema): the definition of tool t is not JSON: ");
+    expect(text).toContain("tool t.metadata.at[0] is an instance without fields");
   });
 
   it.runIf(maker !== "agentTool")("is refused for a function that is misspelt, or none", () => {
