@@ -130,7 +130,7 @@ const answers = {
         ...(how.toolless === true ? {} : { tools: { listChanged: true } }),
         ...(how.resources === undefined ? {} : { resources: { listChanged: true } }),
       },
-      serverInfo: { name: "hostile", version: "1" },
+      serverInfo: how.serverInfo ?? { name: "hostile", version: "1" },
     };
     setTimeout(() => send({ id, result }), how.startDelayMs ?? 0);
   },

@@ -12,7 +12,8 @@ export type Hostility = {
   readonly pages?: "same-cursor" | "endless" | "endless-empty" | "huge" | "one-each" | "no-list" | "null";
   readonly count?: number;
   readonly listError?: number;
-  readonly version?: string;
+  readonly version?: unknown;
+  readonly serverInfo?: unknown;
   readonly startDelayMs?: number;
   readonly silent?: boolean;
   /** Silent when that file is there, which it is after the first start. */

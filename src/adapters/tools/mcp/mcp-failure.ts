@@ -16,6 +16,7 @@ export function reasonOf(error: unknown, secrets: Secrets): string {
   // The SDK tells in pages what a message is not.
   if (error instanceof Error && (/Zod/.test(error.name) || NO_NOTIFICATION.test(error.message)))
     return "it sent what is no message of the protocol";
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) return invalidResult(error.message);
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status === 401 || status === 403) return `it refused the credentials (${status})`;
@@ -26,6 +27,12 @@ export function reasonOf(error: unknown, secrets: Secrets): string {
   }
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return safeLine(secrets.hide(`${describeThrown(error)}${cause}`), MAX_REASON);
+}
+
+/** The SDK says in pages what is wrong with an answer to its handshake: where it is wrong will do. */
+function invalidResult(message: string): string {
+  const places = [...message.matchAll(/"path": \[([^\]]*)\]/g)].map(([, path = ""]) => path.replace(/[\s"]/g, ""));
+  return safeLine(`${message.split(":")[0] ?? ""} (${places.join("; ").replaceAll(",", "/")})`, MAX_REASON);
 }
 
 /** True where the server has forgotten the session, so that nothing was executed. The protocol says 404; many servers say 400, in words. */

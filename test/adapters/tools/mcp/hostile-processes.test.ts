@@ -192,6 +192,11 @@ describe("a process that cannot be used", () => {
     ["ends at once", hostile({ exitAt: "start", lastWords: "no licence" }), /stderr: no licence/],
     ["ends in the handshake", hostile({ exitAt: "initialize" }), /closed/i],
     ["speaks another protocol", hostile({ version: "1999-01-01" }), /protocol version is not supported: 1999-01-01/],
+    [
+      "answers the handshake with nonsense",
+      hostile({ version: 7, serverInfo: { name: "x", version: {} } }),
+      /^Invalid result for initialize \(protocolVersion; serverInfo\/version\)$/,
+    ],
     ["lists no list", hostile({ pages: "no-list" }), /holds no list of tools/],
   ])("(it %s) is reported, and the tools of others are offered", async (_title, bad, reason) => {
     await using s = await started({ servers: { bad, good: hostile() } });
