@@ -22,22 +22,27 @@ export type HttpAddress = {
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
+/** What a server may still say behind an answer before its stream is ended. */
+const LINGER_MS = 1_000;
 const RESUME_MS = 500;
 const LONGEST_RESUME_MS = 60_000;
 
+/** A request without an answer yet; `streams` when it is awaited in a stream. */
+type Open = { readonly controller: AbortController; streams: boolean; stopLinger: () => void };
+
 /**
  * The SDK's streamable HTTP, where a request ends with its stream: one whose stream breaks off without an answer, and cannot be resumed,
- * fails at once, and one that was cancelled no longer holds a socket.
+ * fails at once, and one that was answered or cancelled no longer holds a socket.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
-  readonly #open = new Map<string | number, AbortController>();
+  readonly #open = new Map<string | number, Open>();
   readonly #address: HttpAddress;
 
   constructor(address: HttpAddress) {
     super(address.url, optionsOf(address));
     this.#address = address;
     this.onmessage = (message) => {
-      if ("id" in message && !("method" in message) && message.id !== undefined) this.#open.delete(message.id);
+      if ("id" in message && !("method" in message) && message.id !== undefined) this.#answered(message.id);
     };
   }
 
@@ -63,22 +68,33 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   #end(id: string | number): void {
-    this.#open.get(id)?.abort();
+    this.#open.get(id)?.controller.abort();
     this.#open.delete(id);
+  }
+
+  /** Some servers keep the stream of an answer open. */
+  #answered(id: string | number): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    if (open.streams) open.stopLinger = this.#address.runtime.after(LINGER_MS, () => open.controller.abort());
   }
 
   async #request(message: JSONRPCMessage, id: string | number, options?: SendOptions): Promise<void> {
     const controller = new AbortController();
-    this.#open.set(id, controller);
+    const open: Open = { controller, streams: false, stopLinger: () => undefined };
+    this.#open.set(id, open);
     // In the protocol of 2026 the SDK cancels by ending the request.
     options?.requestSignal?.addEventListener("abort", () => this.#end(id), { once: true });
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
+      open.stopLinger();
       if (!this.#open.delete(id)) return;
       this.onmessage?.(unheard(id, "the server ended the stream without an answer"));
     };
     try {
       await super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd });
+      open.streams = true;
     } catch (error) {
       this.#open.delete(id);
       throw error;

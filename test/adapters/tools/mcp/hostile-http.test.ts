@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { testRuntime } from "ennead/testkit";
 import type { McpAddress } from "ennead/tools/mcp";
@@ -274,6 +275,32 @@ describe("a stream", () => {
       return true;
     });
     expect(await s.text("web__f")).toBe("resumed");
+  });
+
+  test("that stays open behind the answer is heard for a second, and ended", async () => {
+    const runtime = testRuntime();
+    const ended = Promise.withResolvers<void>();
+    let stream: ServerResponse | undefined;
+    await using s = await web(
+      firstCall((seen, response) => {
+        stream = response.once("close", ended.resolve);
+        beginEvents(response);
+        response.write(event({ id: seen.message?.id, result: said("answered") }));
+        return true;
+      }),
+      {},
+      { runtime },
+    );
+    const changed = Promise.withResolvers<void>();
+    s.mcp.onToolsChanged(changed.resolve);
+    expect(await s.text("web__f")).toBe("answered");
+    await runtime.advance(999);
+    stream?.write(event({ method: "notifications/tools/list_changed" }));
+    await changed.promise;
+    await runtime.advance(1);
+    await ended.promise;
+    expect(await s.text("web__f")).toBe("called");
+    expect(s.events.map(({ type }) => type)).toEqual(["connected"]);
   });
 
   test("may tell of changed tools", async () => {
