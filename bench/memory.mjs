@@ -16,7 +16,8 @@ const DIMENSIONS = 256;
  * what the recall says. It is CPU time; for a server, which has its own, that by the clock.
  */
 export async function memoryFigures({ quick }) {
-  const { entries, queries } = corpusOf(quick ? 300 : 100_000, { quick });
+  const entries = entriesOf(quick ? 300 : 100_000);
+  const queries = Array.from({ length: quick ? 5 : 200 }, (_, n) => queryOf(entries, n));
   const folder = mkdtempSync(join(tmpdir(), "ennead-bench-memory-"));
   const figures = [];
   try {
@@ -33,7 +34,7 @@ export async function memoryFigures({ quick }) {
     const best = await bestHits(inMemory, entries, queries.slice(0, 40), found.hits);
     figures.push(recallFigure("recall", best, found.hits));
     figures.push(...(await postgresFigures(entries, queries, expected.hits)));
-    figures.push(...(await postgresVectorFigures({ quick })));
+    figures.push(...(await postgresVectorFigures(entries, queries, best)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -66,18 +67,14 @@ async function postgresFigures(entries, queries, expected) {
 }
 
 /**
- * Filled like an import of very many: the index of vectors is made afterwards, as `docs/memory.md` tells; its making is part of what a store takes. In
- * WASM among a fifth of the entries, since making it takes minutes.
+ * Filled like an import of very many: the index of vectors is made afterwards, as `docs/memory.md` tells; its making is part of what a store takes.
  */
-async function postgresVectorFigures({ quick }) {
+async function postgresVectorFigures(entries, queries, best) {
   const server = await vectorServer();
   if (server.missing !== undefined) {
     console.warn(`memory in postgres by vectors is left out: ${server.missing}`);
     return [];
   }
-  const { entries, queries } = corpusOf(quick ? 300 : server.inWasm ? 20_000 : 100_000, { quick });
-  const words = new InMemoryMemory();
-  await fill(words, entries);
   const { default: pg } = await import("pg");
   const schema = `ennead_bench_vectors_${process.pid}`;
   const pool = new pg.Pool({ connectionString: server.url });
@@ -99,10 +96,9 @@ async function postgresVectorFigures({ quick }) {
         await pool.query(`VACUUM ANALYZE ${tables}${name}`);
     };
     const found = await measured(memory, entries, queries, { finish: makeIndex, settle });
-    const best = await bestHits(words, entries, queries.slice(0, 40), found.hits);
-    const place = `${server.inWasm ? "PGlite, in WASM, " : ""}${entries.length} entries`;
     const { note, ...rest } = figureOf("postgres-vectors", found, "clock");
-    return [{ ...rest, note: `${place}, ${note}` }, recallFigure("postgres-recall", best, found.hits)];
+    const place = server.inWasm ? "PGlite, in WASM, one process, " : "";
+    return [{ ...rest, note: `${place}${note}` }, recallFigure("postgres-recall", best, found.hits)];
   } finally {
     await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
     await pool.end();
@@ -202,11 +198,6 @@ function figureOf(name, { times, perStore }, by = "cpu") {
   const beside = by === "cpu" ? `${clock.toFixed(1)} ms by the clock` : "by the clock";
   const note = `${beside}, 95 % within ${late.toFixed(1)} ms, a store takes ${perStore[by].toFixed(2)} ms`;
   return figure(`memory.${name}`, { value: median(sorted), note });
-}
-
-function corpusOf(count, { quick }) {
-  const entries = entriesOf(count);
-  return { entries, queries: Array.from({ length: quick ? 5 : 200 }, (_, n) => queryOf(entries, n)) };
 }
 
 function entriesOf(count) {

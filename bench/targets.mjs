@@ -65,7 +65,7 @@ export const targets = {
   },
   "memory.recall": { title: "hits in SQLite that are those of comparing every vector", unit: "%" },
   "memory.postgres": { title: "the same in PostgreSQL, by words", unit: "ms" },
-  "memory.postgres-vectors": { title: "search in PostgreSQL by words and vectors", unit: "ms" },
+  "memory.postgres-vectors": { title: "the same in PostgreSQL, by words and vectors", unit: "ms" },
   "memory.postgres-recall": { title: "hits in PostgreSQL that are those of comparing every vector", unit: "%" },
   "bundle.gzip": { title: "agent, model and tool without schema library, gzipped", unit: "KB", target: 25 },
   "bundle.published": { title: "the same from the published files, schema library included", unit: "KB" },

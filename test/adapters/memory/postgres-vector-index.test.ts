@@ -122,6 +122,20 @@ describe("the index of vectors in PostgreSQL", { timeout: 60_000 }, () => {
     expect([many.hits.length, many.byIndex]).toEqual([600, false]);
   });
 
+  it("is made once by many that begin at the same time, beside deletes and stores without a vector", async () => {
+    await using begun = postgresMemoryFixture(database.url);
+    await begun.memory.store({ id: "0", content: "red" });
+    const memories = Array.from({ length: 3 }, () => begun.open({ embedding }));
+    const some = [0, 1, 2].map((n) => ({ id: `${n}`, content: "red" }));
+    await Promise.all([
+      ...some.flatMap((entry) => [begun.memory.store(entry), begun.memory.delete(entry.id)]),
+      begun.memory.storeAll(some),
+      ...memories.flatMap((memory, n) => [memory.storeAll(some), memory.store({ id: `${n + 3}`, content: "red" })]),
+    ]);
+    expect(await indexesOf(begun)).toEqual(["ennead_memory_hnsw_1"]);
+    expect((await memories[0]?.search({ query: "red", topK: 50 }))?.length).toBeGreaterThan(2);
+  });
+
   it("of a model is dropped when reembed() begins another one of other dimensions, which gets its own", async () => {
     const other = { embedding: { embed: vectorsOf(8), model: "other" } };
     await using replaced = postgresMemoryFixture(database.url, { embedding });
