@@ -3,6 +3,7 @@ import { PassThrough, Writable } from "node:stream";
 import { createInterface } from "node:readline";
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject, PipelineHook } from "ennead";
+import { mcpServer } from "ennead/hosts/mcp-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Child, childPrograms, startChild } from "../../support/child-programs.js";
 import { served, tool } from "../../support/mcp-served.js";
@@ -184,6 +185,18 @@ describe("on streams, an agent", () => {
     input.end().resume();
     await once(input, "end");
     await s.server.serveStdio({ input, output: new PassThrough() });
+  });
+
+  test("is served anew on streams that another server had", async () => {
+    await using p = await piped();
+    await p.next();
+    await p.server.close();
+    await p.serving;
+    await using server = mcpServer(p.agent);
+    const serving = server.serveStdio({ input: p.input, output: p.output });
+    expect(await p.ask(line(1, initialize))).toMatchObject({ id: 1, result: {} });
+    p.input.end();
+    await serving;
   });
 
   test.each([

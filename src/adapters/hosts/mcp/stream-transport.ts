@@ -53,6 +53,8 @@ export class StreamTransport implements Transport {
     input.on("data", this.#onData).on("end", this.#gone.resolve).on("close", this.#gone.resolve);
     output.on("drain", this.#onDrain).on("close", this.#gone.resolve);
     for (const stream of [input, output]) stream.on("error", this.#onError);
+    // Whoever had it before has paused it.
+    input.resume();
     if (input.readableEnded || input.destroyed || output.destroyed) this.#gone.resolve();
     return Promise.resolve();
   }
