@@ -95,7 +95,7 @@ export class InMemoryMemory implements MemoryPort {
     this.#index.delete(number);
   }
 
-  /** Of all entries there are when it begins; what is no finite number is no hit. */
+  /** Of all entries of `among` there are when it begins; what is no finite number is no hit. */
   async #scores(
     score: MemoryScore,
     query: string,
@@ -104,9 +104,9 @@ export class InMemoryMemory implements MemoryPort {
     const scores = new Map<number, number>();
     try {
       for (const [number, entry] of [...this.#entries]) {
+        if (among?.has(number) === false) continue;
         const given = await score(query, entry);
-        if (typeof given === "number" && Number.isFinite(given) && among?.has(number) !== false)
-          scores.set(number, given);
+        if (typeof given === "number" && Number.isFinite(given)) scores.set(number, given);
       }
     } catch (cause) {
       throw new MemoryError("search", `the score failed: ${thrownLabel(cause)}`, { cause });

@@ -178,6 +178,14 @@ describe("InMemoryMemory", () => {
     expect(await found(memory, "anything")).toEqual(["a", "d"]);
   });
 
+  it("asks a score of the application for what passes the filter alone", async () => {
+    const asked: string[] = [];
+    const memory = new InMemoryMemory({ score: (_query, { id }) => asked.push(id) });
+    for (const id of ["ann's", "bob's"]) await memory.store({ id, content: "tea", metadata: { user: id } });
+    const hits = await memory.search({ query: "tea", filter: { user: "bob's" } });
+    expect([asked, hits.map(({ id }) => id)]).toEqual([["bob's"], ["bob's"]]);
+  });
+
   it("turns a score that fails into a memory error", async () => {
     const memory = new InMemoryMemory({ score: () => Promise.reject(new Error("no embedding")) });
     await memory.store({ content: "x" });
