@@ -75,7 +75,7 @@ async function tokenOf(authToken: NonNullable<McpAddress["authToken"]>, secrets:
   const text = typeof token === "string" ? token.trim() : "";
   if (text === "") throw new Error("authToken gave no text");
   secrets.addToken(text);
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error("authToken holds characters that no header can");
+  if (!/^[\x20-\x7e]+$/.test(text)) throw new Error("authToken holds characters that no header can");
   return text;
 }
 

@@ -134,6 +134,7 @@ describe("credentials", () => {
       fails: { url: server.url, authToken: fail },
       broken: { url: server.url, authToken: "hunter\n-2222" },
       short: { url: server.url, authToken: () => "hün" },
+      spaced: { url: server.url, authToken: "open sesame" },
       trimmed: { url: server.url, authToken: "token-from-a-file\n" },
     };
     await using s = await started({ servers });
@@ -144,8 +145,9 @@ describe("credentials", () => {
         ["short", "authToken holds characters that no header can"],
       ],
     );
-    expect(await s.names()).toEqual(["trimmed__f"]);
-    expect(server.seen[0]?.headers.authorization).toBe("Bearer token-from-a-file");
+    expect(await s.names()).toEqual(["spaced__f", "trimmed__f"]);
+    const sent = new Set(server.seen.map(({ headers }) => headers.authorization));
+    expect(sent).toEqual(new Set(["Bearer open sesame", "Bearer token-from-a-file"]));
   });
 
   test("do not travel to another origin with a redirect, and do within their own", async () => {
