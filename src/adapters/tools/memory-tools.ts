@@ -31,7 +31,7 @@ export type MemoryToolsOptions = {
   readonly topK?: number | undefined;
   /** Entries of a lower score are not recalled; default none are left out. */
   readonly threshold?: number | undefined;
-  /** UTF-16 units an entry may have, and is cut to when it is recalled; default 4,000. */
+  /** Characters (code points) an entry may have, and is cut to when it is recalled; default 4,000. */
   readonly maxLength?: number | undefined;
 };
 
@@ -130,8 +130,16 @@ async function scopeOf({ scope }: MemoryToolsOptions, context: ToolContext): Pro
 }
 
 function shown({ id, content, score }: MemoryEntry, maxLength: number): JsonObject {
-  const text = content.length > maxLength ? `${content.slice(0, maxLength).toWellFormed()} (cut)` : content;
+  const end = endOf(content, maxLength);
+  const text = end < content.length ? `${content.slice(0, end)} (cut)` : content;
   return { id, content: text, ...(score !== undefined && { score: Number(score.toFixed(3)) }) };
+}
+
+/** Where the beginning of so many code points ends, as schemas count them. */
+function endOf(text: string, count: number): number {
+  let end = 0;
+  for (let n = 0; n < count && end < text.length; n++) end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  return end;
 }
 
 function checkOptions(options: MemoryToolsOptions): void {

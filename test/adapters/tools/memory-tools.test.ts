@@ -40,6 +40,20 @@ describe("memoryTools", () => {
     },
   });
 
+  it("counts characters as its schemas do: what it lets remember it recalls whole, and cuts no pair", async () => {
+    const memory = new InMemoryMemory();
+    const tools = new ToolRegistry(memoryTools({ scope: "shared", memory, maxLength: 10 }));
+    const fits = `tea ${"🍵".repeat(6)}`;
+    const longer = `cup ${"🍵".repeat(7)}`;
+    expect(tools.validate("remember", { content: fits }).ok).toBe(true);
+    expect(tools.validate("remember", { content: longer }).ok).toBe(false);
+    for (const content of [fits, longer]) await memory.store({ content });
+    const recalled = async (query: string): Promise<unknown> =>
+      await tools.execute({ id: "1", name: "recall", arguments: { query } }, testToolContext());
+    expect(await recalled("tea")).toMatchObject({ entries: [{ content: fits }] });
+    expect(await recalled("cup")).toMatchObject({ entries: [{ content: `cup ${"🍵".repeat(6)} (cut)` }] });
+  });
+
   it("forgets an entry however many are like it", async () => {
     const memory = new InMemoryMemory();
     for (let n = 0; n < 120; n++) await memory.store({ id: `e${n}`, content: "tea", metadata: { user: "ann" } });
