@@ -77,7 +77,7 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
   };
   return {
     async fetch(request) {
-      if (closed !== undefined) return new Response("the server is closed", { status: 503 });
+      if (closed !== undefined) return over();
       const host = validateHostHeader(request.headers.get("host") ?? new URL(request.url).host, hosts);
       if (!host.ok) return new Response("this host is not served", { status: 403 });
       const refused = originValidationResponse(request, hosts);
@@ -85,6 +85,8 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
       const owner = await ownerOf(request, settings);
       if (owner instanceof Response) return owner;
       const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
+      // Looking for whoever asks, and reading what, takes time.
+      if (closed !== undefined) return over();
       return sessionful ? sessions.answer(request, owner) : modern.fetch(request);
     },
     async serveStdio(streams) {
@@ -96,6 +98,10 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => (closed ??= close()),
   };
+}
+
+function over(): Response {
+  return new Response("the server is closed", { status: 503 });
 }
 
 /** Whoever asks, or why nobody is answered. Nothing but a name lets a request in: null, false or an empty text has refused it too. */

@@ -291,6 +291,21 @@ describe("over HTTP, an agent", () => {
     expect(s.errors).toEqual([down]);
   });
 
+  test("is served to nobody once it is closed, also to whom it was still looking for", async () => {
+    const found = Promise.withResolvers<string>();
+    await using s = await served({ options: { authorize: () => found.promise } });
+    const list = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/list",
+      params: { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } },
+    });
+    const waiting = [post(s.server, {}), post(s.server, { "mcp-protocol-version": "2026-07-28" }, list)];
+    await s.server.close();
+    found.resolve("ann");
+    for (const answer of [...waiting, post(s.server, {})]) expect((await answer).status).toBe(503);
+  });
+
   test("keeps a limited number of sessions", async () => {
     await using s = await served({ options: { maxSessions: 2 } });
     const ids = [];
