@@ -78,11 +78,7 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
   return {
     async fetch(request) {
       if (closed !== undefined) return over();
-      const host = validateHostHeader(request.headers.get("host") ?? new URL(request.url).host, hosts);
-      if (!host.ok) return new Response("this host is not served", { status: 403 });
-      const refused = originValidationResponse(request, hosts);
-      if (refused !== undefined) return refused;
-      const owner = await ownerOf(request, settings);
+      const owner = refusedHost(request, hosts) ?? (await ownerOf(request, settings));
       if (owner instanceof Response) return owner;
       const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
       // Looking for whoever asks, and reading what, takes time.
@@ -102,6 +98,11 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
 
 function over(): Response {
   return new Response("the server is closed", { status: 503 });
+}
+
+function refusedHost(request: Request, hosts: string[]): Response | undefined {
+  const host = validateHostHeader(request.headers.get("host") ?? new URL(request.url).host, hosts);
+  return host.ok ? originValidationResponse(request, hosts) : new Response("this host is not served", { status: 403 });
 }
 
 /** Whoever asks, or why nobody is answered. Nothing but a name lets a request in: null, false or an empty text has refused it too. */
