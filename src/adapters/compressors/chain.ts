@@ -1,5 +1,6 @@
 import { CompositionError, ModelError } from "../../domain/errors.js";
 import { estimateAll } from "../../domain/estimate.js";
+import { isJsonObject } from "../../domain/json.js";
 import { checkFields } from "../../domain/known-fields.js";
 import type { AgentMessage, Message } from "../../domain/message.js";
 import { stampMessage } from "../../domain/stamp-message.js";
@@ -50,6 +51,8 @@ export class ChainCompressor implements Compressor {
         failure = error;
         continue;
       }
+      // What is no action is refused, and told, by who asked the chain.
+      if (!isAction(action)) return action;
       if (action.type === "none") continue;
       if (action.type !== "view" || !this.#all) return told(context, failure, withoutOwnIds(action, shown));
       shown = viewOf(action.messages, shown);
@@ -98,6 +101,12 @@ function told(context: CompressContext, failure: ModelError | undefined, action:
 
 function sizeOf(messages: readonly AgentMessage[], { correction = 1 }: CompressContext): number {
   return Math.ceil(estimateAll(messages) * correction);
+}
+
+function isAction(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { type, messages } = value;
+  return type === "none" || (Array.isArray(messages) && messages.every(isJsonObject));
 }
 
 function isCompressor(value: unknown): value is Compressor {

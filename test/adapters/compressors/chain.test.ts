@@ -106,6 +106,27 @@ describe("a chain", () => {
   });
 });
 
+test.each([
+  ["nothing", undefined],
+  ["null", null],
+  ["text", "none"],
+  ["a view without messages", { type: "view" }],
+  ["a view of text", { type: "view", messages: "x" }],
+  ["a view that holds none", { type: "view", messages: [null] }],
+])("a part that answers %s is told like one that stands alone, and the turn goes on", async (_, answer) => {
+  const crooked: Compressor = { name: "crooked", compress: () => answer as never };
+  const told = async (compressor: Compressor): Promise<unknown[]> => {
+    await using t = await testAgent({ script: [stopResponse("ok")], compressors: [compressor] });
+    t.sessions.seed("s", { messages });
+    expect((await t.agent.runTurn("hi", "s")).status).toBe("completed");
+    return t.observer.ofType("custom").map(({ label, data }) => [label, data["stage"], data["errorCategory"]]);
+  };
+  const alone = await told(crooked);
+  expect(alone).toHaveLength(1);
+  for (const mode of ["first", "all"] as const)
+    expect(await told(new ChainCompressor([crooked, new TokenBudgetCompressor()], { mode }))).toEqual(alone);
+});
+
 test("results are trimmed first, and only what still does not fit is left out: through an agent", async () => {
   const exchanges = Array.from({ length: 8 }, (_, n) => [
     calling(`c${n}`, `id${n}`),
