@@ -37,6 +37,16 @@ const print = defineTool({
     return "printed";
   },
 });
+let serveAgain = (): Promise<void> => Promise.resolve();
+const again = defineTool({
+  name: "again",
+  description: "Serves another client on the same streams.",
+  parameters: Type.Object({}),
+  execute: async () => {
+    await serveAgain();
+    return "served";
+  },
+});
 const stopping = Promise.withResolvers<void>();
 const stop = defineTool({
   name: "stop",
@@ -48,9 +58,14 @@ const stop = defineTool({
   },
 });
 const sessions = new MemorySessionStore();
-const agent = await Agent.create({ model: new ScriptedModel(), tools: [add, hang, print, stop], sessions: [sessions] });
+const agent = await Agent.create({
+  model: new ScriptedModel(),
+  tools: [add, hang, print, again, stop],
+  sessions: [sessions],
+});
 {
   await using server = mcpServer(agent, { onError: (error) => say(`error: ${String(error)}`) });
+  serveAgain = () => server.serveStdio();
   void stopping.promise.then(() => server.close());
   await server.serveStdio();
   say(`over: ${(await agent.sessions.list()).items.length} sessions`);

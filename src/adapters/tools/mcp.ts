@@ -2,7 +2,7 @@ import { adopt } from "../../domain/adopt.js";
 import { createEmitter } from "../../domain/emitter.js";
 import { ToolError } from "../../domain/errors.js";
 import type { Json, JsonObject } from "../../domain/json.js";
-import { safeLabel } from "../../domain/safe-label.js";
+import { safeLabel, safeLine } from "../../domain/safe-label.js";
 import type { ToolCall, ToolDef, ToolResult } from "../../domain/tool.js";
 import { unreachable } from "../../domain/unreachable.js";
 import type { Lifecycle } from "../../ports/lifecycle.js";
@@ -18,12 +18,15 @@ import { orAborted } from "./mcp/or-aborted.js";
 import { decodeListing, type ListedResources } from "./mcp/resource-tools.js";
 import { schemaIssues } from "./schema-check/schema-check.js";
 import { settingsOf } from "./mcp/settings-of.js";
+import { tellQuietly } from "./mcp/tell-quietly.js";
 import type { ToolPages } from "./mcp/tool-pages.js";
 
 export type { ElicitationAnswer, ElicitationHandler, ElicitationRequest } from "./mcp/elicitation.js";
 export type { McpEvent, McpListener } from "./mcp/mcp-events.js";
 export type { McpAddress, McpProcess, McpServer, McpServerLimits, McpToolProviderOptions } from "./mcp/mcp-options.js";
 export type { McpRuntime } from "./mcp/mcp-runtime.js";
+
+const MAX_PROGRESS = 500;
 
 /** A tool that is offered, and where it is. */
 type Offer = { readonly def: ToolDef; readonly tool: ListedTool; readonly connection: McpConnection };
@@ -193,11 +196,7 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
   }
 
   #tell(event: McpEvent): void {
-    try {
-      this.#options.onEvent?.(event);
-    } catch {
-      // A listener cannot break a connection.
-    }
+    tellQuietly(this.#options.onEvent, event);
   }
 }
 
@@ -240,7 +239,7 @@ function progressOf({ progress, total, message }: JsonObject): Json {
   return {
     progress: progress ?? 0,
     ...(total === undefined ? undefined : { total }),
-    ...(message === undefined ? undefined : { message }),
+    ...(typeof message === "string" ? { message: safeLine(message, MAX_PROGRESS) } : undefined),
   };
 }
 

@@ -159,6 +159,22 @@ describe("an agent as an MCP server", () => {
     expect(s.errors).toHaveLength(1);
   });
 
+  test("does not mind a listener that fails later", async () => {
+    const broken = tool("broken", () => {
+      throw new Error("out of paper");
+    });
+    const told = Promise.withResolvers<void>();
+    const onError = async (): Promise<void> => {
+      told.resolve();
+      await Promise.reject(new Error("the log is full"));
+    };
+    const abort: PipelineHook = { stages: ["beforeTool"], onStage: (_, context) => context.abort("not today") };
+    await using s = await served({ tools: [broken], hooks: [abort], options: { onError: onError as () => void } });
+    await using client = await connected(s.url);
+    expect(await client.callTool({ name: "broken" })).toMatchObject({ isError: true });
+    await told.promise;
+  });
+
   test("tells of tools that come and go", async () => {
     await using s = await served();
     const changed = Promise.withResolvers<void>();

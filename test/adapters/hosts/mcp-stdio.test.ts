@@ -112,6 +112,22 @@ describe("a process that serves an agent on its streams", () => {
     expect(await exit).toEqual([0, null]);
   });
 
+  test("serves one client at a time on them", async () => {
+    await using h = await host();
+    h.write(call(1, "again"));
+    await h.child.printedLine(/"id":1\b/);
+    expect(h.answers()[1]).toMatchObject({
+      result: {
+        isError: true,
+        content: [{ text: expect.stringContaining("served on the streams of this process already") }],
+      },
+    });
+    h.write(call(2, "print", { text: "loose" }) + sum);
+    await h.child.printedLine(/"id":99/);
+    expect(h.answers()).toHaveLength(4);
+    await h.end();
+  });
+
   test("ends by itself while its client stays", async () => {
     await using h = await host();
     h.write(call(1, "hang") + call(2, "stop"));

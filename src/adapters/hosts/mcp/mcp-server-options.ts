@@ -4,6 +4,7 @@ import { checkFields } from "../../../domain/known-fields.js";
 import { isTimeLimit } from "../../../domain/limits.js";
 import type { ToolDef } from "../../../domain/tool.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
+import { tellQuietly } from "../../tools/mcp/tell-quietly.js";
 
 /** What is offered, to whom, and within which bounds. */
 export type McpServerOptions = {
@@ -64,7 +65,7 @@ const FIELDS = [
 export function serverSettings(options: McpServerOptions): McpServerSettings {
   checkFields("mcpServer", options, FIELDS);
   checkKinds(options);
-  const { maxCalls = 64, maxSessions = 1_000, onError = () => undefined } = options;
+  const { maxCalls = 64, maxSessions = 1_000, onError } = options;
   for (const [name, value] of Object.entries({ maxCalls, maxSessions }))
     if (!isTimeLimit(value)) throw invalid(`${name} is no number above 0`);
   return {
@@ -77,13 +78,7 @@ export function serverSettings(options: McpServerOptions): McpServerSettings {
     maxCalls,
     maxSessions,
     keepSessions: options.keepSessions === true,
-    onError: (error) => {
-      try {
-        onError(error);
-      } catch {
-        // A listener cannot break a connection.
-      }
-    },
+    onError: (error) => tellQuietly(onError, error),
   };
 }
 

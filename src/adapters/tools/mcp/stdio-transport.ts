@@ -36,6 +36,7 @@ export class StdioTransport implements Transport {
   #group: ProcessGroup | undefined;
   #closing: Promise<void> | undefined;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #waiting: JSONRPCMessage[] = [];
   #over = false;
   #stderr = "";
 
@@ -135,7 +136,7 @@ export class StdioTransport implements Transport {
   #onLine(line: string): void {
     const value = jsonOfLine(line);
     const message = isJsonObject(value) ? messageOf(value) : undefined;
-    if (message !== undefined) return this.#deliver(message);
+    if (message !== undefined) return this.#take(message);
     if (isJsonObject(value) && typeof value["id"] === "number" && value["method"] === undefined)
       return this.#answerWith(value["id"], "the answer is no message of the protocol");
     if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
@@ -143,7 +144,22 @@ export class StdioTransport implements Transport {
 
   /** Whoever waits for the answer need not wait any longer. */
   #answerWith(id: number, message: string): void {
-    this.#deliver(unheard(id, message));
+    this.#take(unheard(id, message));
+  }
+
+  /** The SDK looks at a notification a moment later: progress would be lost to the answer in the next line. */
+  #take(message: JSONRPCMessage): void {
+    this.#waiting.push(message);
+    if (this.#waiting.length === 1) void this.#deliverAll();
+  }
+
+  /** In order, and all of it before anything else happens. */
+  async #deliverAll(): Promise<void> {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      this.#deliver(next);
+      await Promise.resolve();
+      this.#waiting.shift();
+    }
   }
 
   /** The SDK quotes an answer that nobody waits for, and cannot where it is nested too deep. */

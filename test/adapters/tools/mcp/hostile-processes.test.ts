@@ -186,6 +186,31 @@ test("a process that read nothing for a while is read on, however little a messa
   await transport.close();
 });
 
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("the log is full");
+    },
+  ],
+  ["fails later", async () => Promise.reject(new Error("the log is full"))],
+])("a listener that %s breaks nothing", async (_title, onEvent) => {
+  await using mcp = new McpToolProvider({ servers: { s: hostile() }, onEvent: onEvent as () => void });
+  await mcp.onStart();
+  expect(await mcp.listTools({ signal: new AbortController().signal })).toHaveLength(1);
+});
+
+test("the words of progress are one line, however long", async () => {
+  const words = `step\u202e\n1 ${"x".repeat(1_000)}`;
+  const params = { progressToken: "$ID", progress: 1, total: 2, message: words };
+  const told = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }).replace('"$ID"', "$ID");
+  const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}';
+  await using s = await started({ servers: { s: hostile({ tools: named("raw") }) } });
+  const seen: unknown[] = [];
+  await s.call("s__raw", { text: `${told}\n${answer}\n` }, { progress: (partial) => void seen.push(partial) });
+  expect(seen).toEqual([{ progress: 1, total: 2, message: `step1 ${"x".repeat(494)}...(truncated)` }]);
+});
+
 describe("a process that cannot be used", () => {
   test.each([
     ["does not exist", { command: "/no/such/server" }, /ENOENT/],
