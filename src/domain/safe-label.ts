@@ -25,4 +25,5 @@ export function safeLine(text: string, limit: number): string {
   return text.length > limit * 16 ? `${label}...(truncated)` : label;
 }
 
-const UNSAFE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+/** A variation selector between text and picture stays: it shows. */
+const UNSAFE = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;

@@ -93,7 +93,7 @@ describe("a list of tools", () => {
   });
 
   test("shows labels on one line, and no label of which nothing can be seen", async () => {
-    const hidden = "\u202e\n\u{e0041}";
+    const hidden = "\u202e\n\u{e0041}\u{e0120}\u3164\u00ad";
     const tools = [
       tool("a", { title: `T${hidden}i`, annotations: { title: `A${hidden}n` } }),
       tool("b", { title: hidden, annotations: { title: hidden } }),
