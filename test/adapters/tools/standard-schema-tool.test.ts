@@ -251,6 +251,24 @@ describe("standardSchemaTool", () => {
     expect(failed).toThrow("CompositionError(invalid-schema)");
   });
 
+  it.each<[string, StandardSchema<JsonObject, { readonly at: Date }>]>([
+    ["zod", z.object({ at: z.iso.date().transform((text) => new Date(text)) }) as never],
+    ["arktype, which does so in place", type({ at: "string.date.iso.parse" }) as never],
+  ])("transforms what execute gets and nothing else: %s", async (_library, input) => {
+    const toJsonSchema = () => ({ type: "object", properties: { at: { type: "string" } } });
+    const execute = ({ at }: { readonly at: Date }) => `in ${at.getUTCFullYear()}`;
+    const tool = standardSchemaTool({ ...base, input, toJsonSchema, execute });
+    const args = Object.freeze({ at: "2026-01-02" });
+    expect(tool.validate("weather", args)).toEqual({ ok: true, value: { at: "2026-01-02" } });
+    const script = [toolCallResponse("weather", "1", args), stopResponse("done")];
+    await using t = await testAgent({ script, providers: [tool] });
+    const { exchanges } = await t.agent.runTurn("when?");
+    expect(exchanges[0]).toMatchObject({
+      executedInput: args,
+      result: { isError: false, content: [{ text: "in 2026" }] },
+    });
+  });
+
   const answering = (answer: unknown) => {
     const input = { "~standard": { version: 1, vendor: "test", validate: () => answer } } as StandardSchema<JsonObject>;
     return standardSchemaTool({ ...base, input, toJsonSchema: () => ({ type: "object" }), execute: () => "ran" });

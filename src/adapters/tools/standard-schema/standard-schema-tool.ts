@@ -1,5 +1,6 @@
+import { copyJson } from "../../../domain/adopt.js";
 import { CompositionError, ToolError } from "../../../domain/errors.js";
-import { isJsonObject, type JsonObject } from "../../../domain/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import type { ToolResult } from "../../../domain/tool.js";
 import type { ToolContext, ToolReturn, Validation } from "../../../ports/tool-provider.js";
@@ -77,9 +78,9 @@ class StandardCheck {
     throw new CompositionError("invalid-schema", `a schema of ${this.#tool} is no Standard Schema (version 1)`);
   }
 
-  /** Throws a TypeError where a library answers with what is no result. */
-  ask(value: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>> {
-    const given: unknown = this.#schema["~standard"].validate(value);
+  /** Throws a TypeError where a library answers with what is no result. It is given a copy: some, arktype among them, transform in place. */
+  ask(value: Json): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+    const given: unknown = this.#schema["~standard"].validate(copyJson(value, "value"));
     const isPromise = isJsonObject(given) && typeof given["then"] === "function";
     return isPromise ? Promise.resolve<unknown>(given).then((later) => this.#result(later)) : this.#result(given);
   }
