@@ -23,7 +23,8 @@ export type AgentMcpServer = AsyncDisposable & {
   readonly fetch: (request: Request) => Promise<Response>;
   /**
    * Serves one client on these streams; resolves when it has gone and its calls have ended, which are aborted then. Nothing else may write to the
-   * output. Without streams those of the process, where what is written to `process.stdout` meanwhile goes to stderr.
+   * output. Without streams those of the process, where what is written to `process.stdout` meanwhile goes to stderr; rejects with
+   * `CompositionError("invalid-config")` while a client is served on those already.
    */
   serveStdio(streams?: { readonly input: Readable; readonly output: Writable }): Promise<void>;
   /** Tells clients that the tools changed: an agent does not tell of changes between its turns. */
