@@ -14,8 +14,9 @@ const METHODS = {
   commands: ["commands", "invoke"],
 } as const satisfies { readonly [K in keyof AgentPorts]?: readonly string[] };
 
-/** What parts of an agent are told apart by, and put in order. */
-const OWN = { name: TEXT, before: NAMES, after: NAMES };
+/** What parts of an agent are told apart by, and hooks put in order. */
+const NAMED = { name: TEXT };
+const ORDERED = { ...NAMED, before: NAMES, after: NAMES };
 
 type ListName = keyof typeof METHODS;
 
@@ -31,7 +32,7 @@ export function checkPorts(ports: { readonly [K in ListName]?: unknown }): void 
       const missing = METHODS[name].find((method) => !hasMethod(list[i], method));
       if (missing !== undefined)
         throw new CompositionError("invalid-config", `${name}[${i}] has no method \`${missing}\``);
-      checkValues(`${name}[${i}]`, list[i] as object, OWN);
+      checkValues(`${name}[${i}]`, list[i] as object, name === "hooks" ? ORDERED : NAMED);
     }
   }
 }

@@ -177,3 +177,10 @@ it.each([
   const made = Agent.create({ model, sessions, [port]: [part] } as never);
   await expect(made).rejects.toThrow(new RegExp(`\\(invalid-config\\): ${port}\\[0\\]: (name|before|after) is no`));
 });
+
+it("a part that is no hook may have members of its own that are called as a hook's are", async () => {
+  const store = Object.assign(new MemorySessionStore(), { before: () => 5, after: 5 });
+  const observer = { onEvent: (): void => {}, before: new Date(0) };
+  const agent = await Agent.create({ model, sessions: [store], observers: [observer] });
+  await agent.shutdown();
+});
