@@ -132,7 +132,7 @@ const answers = {
       },
       serverInfo: how.serverInfo ?? { name: "hostile", version: "1" },
     };
-    setTimeout(() => send({ id, result }), how.startDelayMs ?? 0);
+    send({ id, result });
   },
   "notifications/initialized": () => {
     for (const [index, params] of (how.asksAtStart ?? []).entries())

@@ -14,7 +14,6 @@ export type Hostility = {
   readonly listError?: number;
   readonly version?: unknown;
   readonly serverInfo?: unknown;
-  readonly startDelayMs?: number;
   readonly silent?: boolean;
   /** Silent when that file is there, which it is after the first start. */
   readonly silentOnceThere?: string;

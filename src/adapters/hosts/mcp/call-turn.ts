@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { adopt } from "../../../domain/adopt.js";
 import { describeThrown } from "../../../domain/describe-thrown.js";
 import { AgentError } from "../../../domain/errors.js";
@@ -33,7 +33,8 @@ const ONE_BATCH: PipelineHook = {
  * agent, and calls of one client do not wait for one another. Rejects only when the agent is shut down.
  */
 export async function callInTurn(agent: AgentApi, call: ClientCall, options: CallOptions): Promise<ToolResult> {
-  const sessionId = `mcp-${randomUUID()}`;
+  // Stores remember which ids they deleted; a UUID is put together of twenty texts, all of which would stay.
+  const sessionId = `mcp-${randomBytes(16).toString("hex")}`;
   const { name, signal } = call;
   const args = readArguments(call);
   if (typeof args === "string") return errorResult(`The call was not made: ${args}`);
