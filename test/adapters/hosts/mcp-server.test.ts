@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { Agent, CompositionError, type Json, type PipelineHook } from "ennead";
+import { Agent, type AgentApi, CompositionError, type Json, type PipelineHook, type ToolDef } from "ennead";
 import { approval } from "ennead/hooks/approval";
 import { type AgentMcpServer, mcpServer } from "ennead/hosts/mcp-server";
 import { MemorySessionStore } from "ennead/sessions/memory";
@@ -357,6 +357,30 @@ describe("over HTTP, an agent", () => {
     expect((await both?.read())?.value).toContain("waited");
     await both?.cancel();
   });
+
+  test.each(["tools/call", "tools/list"])(
+    "ends the stream of a %s that is cancelled before it began",
+    async (method) => {
+      await using s = await served();
+      const asked = Promise.withResolvers<void>();
+      const listed = Promise.withResolvers<readonly ToolDef[]>();
+      const tools = () => {
+        asked.resolve();
+        return listed.promise;
+      };
+      const { agent } = s;
+      const commands = { list: () => [], invoke: () => Promise.reject(new Error("unused")) };
+      const slow = { tools, commands, subscribe: agent.subscribe.bind(agent) } as unknown as AgentApi;
+      await using server = mcpServer(slow);
+      const session = { "mcp-session-id": (await post(server, {})).headers.get("mcp-session-id") ?? "" };
+      const send = (message: object) => post(server, session, JSON.stringify({ jsonrpc: "2.0", ...message }));
+      const answer = await send({ id: 1, method, params: { name: "add" } });
+      await asked.promise;
+      await send({ method: "notifications/cancelled", params: { requestId: 1 } });
+      listed.resolve([]);
+      expect(await answer.text()).toBe("");
+    },
+  );
 
   test("refuses what is no message", async () => {
     await using s = await served();

@@ -26,7 +26,7 @@ export class AgentServer {
     this.#settings = settings;
   }
 
-  /** The protocol's side of one connection. `onRequest` hears of calls as they begin. */
+  /** The protocol's side of one connection. `onRequest` hears of what is asked of the agent, before anything is done for it. */
   connection(onRequest: (request: ServerContext) => void = () => undefined): Server {
     const { info, instructions, onError } = this.#settings;
     const server = new Server(info, {
@@ -41,18 +41,21 @@ export class AgentServer {
     // Of two requests with one id the SDK aborts the later only.
     const gone = new AbortController();
     server.onclose = () => gone.abort();
-    const run = async <T>(context: ServerContext, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const run = <T>(context: ServerContext, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+      this.#run(server, AbortSignal.any([context.mcpReq.signal, gone.signal, this.#closed.signal]), work);
+    server.setRequestHandler("tools/list", AS_THEY_ARE, async (_, context) => {
       onRequest(context);
-      return this.#run(server, AbortSignal.any([context.mcpReq.signal, gone.signal, this.#closed.signal]), work);
-    };
-    server.setRequestHandler("tools/list", AS_THEY_ARE, async () => ({ tools: (await this.#tools()).map(toolOf) }));
+      return { tools: (await this.#tools()).map(toolOf) };
+    });
     server.setRequestHandler("tools/call", AS_THEY_ARE, async (params, context) => {
+      onRequest(context);
       const asked = await this.#askedTool(params);
       const onProgress = progressTo(context, onError);
       return encodeResult(await run(context, (signal) => this.#call(asked, signal, onProgress)));
     });
     server.setRequestHandler("prompts/list", AS_THEY_ARE, () => ({ prompts: this.#commands().map(promptOf) }));
     server.setRequestHandler("prompts/get", AS_THEY_ARE, (params, context) => {
+      onRequest(context);
       const { name, args } = askedOf(params);
       const command = this.#commands().find(({ id }) => id === name);
       if (command === undefined) throw refusal(`there is no prompt ${safeLabel(name)}`);

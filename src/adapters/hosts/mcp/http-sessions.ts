@@ -69,17 +69,17 @@ export class HttpSessions {
 }
 
 /**
- * Ends the streams of calls that are cancelled: they get no answer, and the SDK keeps their streams for as long as the session lasts. One that
- * answers several calls is left to the others.
+ * Ends the streams of requests that are cancelled: they get no answer, and the SDK keeps their streams for as long as the session lasts. One that
+ * answers several is left to the others.
  */
 function cancelledStreams(end: (id: ServerContext["mcpReq"]["id"]) => void): (request: ServerContext) => void {
-  const calls = new WeakMap<Request, number>();
+  const requests = new WeakMap<Request, number>();
   return ({ mcpReq, http }) => {
     const { req } = http ?? {};
     if (req === undefined) return;
-    calls.set(req, (calls.get(req) ?? 0) + 1);
+    requests.set(req, (requests.get(req) ?? 0) + 1);
     const cancelled = (): void => {
-      if (calls.get(req) === 1) end(mcpReq.id);
+      if (requests.get(req) === 1) end(mcpReq.id);
     };
     mcpReq.signal.addEventListener("abort", cancelled, { once: true });
   };
