@@ -214,14 +214,14 @@ export class McpConnection {
 
   #reason(error: unknown, { transport, late }: { readonly transport: Transport; readonly late: boolean }): string {
     if (late) return "it took too long to start";
-    const words = safeLabel(this.#secrets.hide(lastWords(transport)));
+    const words = lastWords(transport, this.#secrets);
     return `${reasonOf(error, this.#secrets)}${words === "" ? "" : ` (stderr: ${words})`}`;
   }
 
   #lost(session: McpSession, transport: Transport): void {
     if (this.#session !== session || this.#closed.signal.aborted) return;
     this.#session = undefined;
-    const words = safeLabel(this.#secrets.hide(lastWords(transport)));
+    const words = lastWords(transport, this.#secrets);
     const reason = words === "" ? "the connection ended" : `the connection ended (stderr: ${words})`;
     const retryInMs = this.#backOff.schedule(() => void this.#connect());
     this.#state = "down";

@@ -20,13 +20,15 @@ export function reasonOf(error: unknown, secrets: Secrets): string {
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status === 401 || status === 403) return `it refused the credentials (${status})`;
-    return safeLine(
-      secrets.hide(`it answered ${status} ${safeLine(error.data.statusText ?? "", 40)}`.trim()),
-      MAX_REASON,
-    );
+    return lineOf(`it answered ${status} ${safeLine(secrets.hide(error.data.statusText ?? ""), 40)}`.trim(), secrets);
   }
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-  return safeLine(secrets.hide(`${describeThrown(error)}${cause}`), MAX_REASON);
+  return lineOf(`${describeThrown(error)}${cause}`, secrets);
+}
+
+/** Hidden twice: before a secret is cut, and where it showed behind what was taken out of the text. */
+function lineOf(text: string, secrets: Secrets): string {
+  return secrets.hide(safeLine(secrets.hide(text), MAX_REASON));
 }
 
 /** The SDK says in pages what is wrong with an answer to its handshake: where it is wrong will do. */

@@ -1,4 +1,5 @@
 import type { Transport } from "@modelcontextprotocol/client";
+import { safeLabel } from "../../../domain/safe-label.js";
 import { HttpTransport } from "./http-transport.js";
 import type { McpAddress, McpServer, McpSettings } from "./mcp-options.js";
 import { Secrets } from "./secrets.js";
@@ -79,8 +80,9 @@ async function tokenOf(authToken: NonNullable<McpAddress["authToken"]>, secrets:
   return text;
 }
 
-/** The last line a process wrote to stderr before it ended. */
-export function lastWords(transport: Transport): string {
+/** The last line a process wrote to stderr before it ended, as a label without secrets. */
+export function lastWords(transport: Transport, secrets: Secrets): string {
   if (!(transport instanceof StdioTransport)) return "";
-  return transport.stderr.trim().split("\n").at(-1)?.trim() ?? "";
+  const words = transport.stderr.trim().split("\n").at(-1)?.trim() ?? "";
+  return secrets.hide(safeLabel(secrets.hide(words)));
 }

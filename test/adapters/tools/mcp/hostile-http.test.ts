@@ -75,6 +75,27 @@ describe("credentials", () => {
     expect(JSON.stringify(s.events)).not.toContain("hunter");
   });
 
+  test("that stand in a status, cut or with something in between, are not quoted either", async () => {
+    const secret = `hunter-${"2".repeat(80)}`;
+    await using s = await web(
+      (seen, response) => {
+        if (!isCall(seen)) return false;
+        if (seen.message?.id === 2) response.writeHead(500, `Bad token ${secret}`).end();
+        else {
+          const error = { code: 1, message: `bad ${secret.slice(0, 3)}\u200b${secret.slice(3)}` };
+          response.writeHead(200, { "content-type": "application/json" });
+          response.end(JSON.stringify({ jsonrpc: "2.0", id: seen.message?.id, error }));
+        }
+        return true;
+      },
+      { authToken: secret },
+    );
+    expect([await s.text("web__f"), await s.text("web__f")]).toEqual([
+      'ToolError(transport): server "web" could not be asked: it answered 500 Bad token [secret]',
+      'ToolError(invocation-failed): server "web": bad [secret]',
+    ]);
+  });
+
   test.each([301, 302, 303, 307, 308])(
     "and arguments travel to no other origin (%i), whatever is asked for",
     async (status) => {
