@@ -1,5 +1,5 @@
 export type { DefinedTool } from "./made-tool.js";
-export type { FormatCheck } from "./json-schema/schema-validator.js";
+export type { FormatCheck } from "./json-schema/format-checks.js";
 export {
   type JsonSchemaOutput,
   jsonSchemaTool,

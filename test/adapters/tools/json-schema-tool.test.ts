@@ -299,6 +299,25 @@ describe("jsonSchemaTool", () => {
     expect(issues(schema, { day: "xxx" })).toEqual([]);
   });
 
+  it.each([/^mon$/g, /mon/y, /^mon$/gi])("gives one answer to one text, also by the format %s", (day) => {
+    const checked = tool(object({ day: { type: "string", format: "day" } }), { formats: { day } });
+    for (let n = 0; n < 4; n++) {
+      expect(checked.validate("t", { day: "mon" }).ok).toBe(true);
+      expect(checked.validate("t", { day: "x" }).ok).toBe(false);
+    }
+  });
+
+  it.each([() => undefined, () => "yes", async () => false, () => Promise.reject(new Error("no"))])(
+    "takes only yes or no from a format: %o",
+    (answer) => {
+      const schema = object({ day: { type: "string", format: "day" } });
+      const formats = { day: answer as never };
+      expect(() => issues(schema, { day: "mon" }, { formats })).toThrow(
+        new TypeError("the format day answered neither true nor false"),
+      );
+    },
+  );
+
   it("keeps two tools with the same $id apart", () => {
     const one = tool({ $id: "https://example.org/args", type: "object", properties: { a: { type: "string" } } });
     const two = tool({ $id: "https://example.org/args", type: "object", properties: { a: { type: "integer" } } });

@@ -8,7 +8,8 @@ import { checkDefinition } from "../check-definition.js";
 import { type DefinedTool, madeTool, type UntypedFunctions, verdictOf } from "../made-tool.js";
 import { checkPatternKind } from "../schema-check/schema-patterns.js";
 import type { ToolDescription, ToolFunctions } from "../tool-functions.js";
-import { type FormatCheck, SchemaValidator } from "./schema-validator.js";
+import type { FormatCheck } from "./format-checks.js";
+import { SchemaValidator } from "./schema-validator.js";
 import type { JsonSchemaArguments, JsonSchemaValue } from "./json-schema-type.js";
 
 /** What `execute` may return: with an `outputSchema` its type or a whole result, else anything at all (U3). */

@@ -9,10 +9,8 @@ import { SchemaFault } from "../schema-check/schema-document.js";
 import { type PatternEngine, patternEngine, type PatternKind } from "../schema-check/schema-patterns.js";
 import { type BoundedOptions, boundedValidator, Work } from "./bounded-ajv.js";
 import { checkDocument } from "./check-document.js";
+import { type FormatCheck, formatChecks } from "./format-checks.js";
 import { schemaIssues } from "./schema-issues.js";
-
-/** Whether text has a format. */
-export type FormatCheck = RegExp | ((text: string) => boolean);
 
 type ValidatorOptions = {
   readonly tool: string;
@@ -41,7 +39,7 @@ export class SchemaValidator {
   constructor(schema: JsonObject, options: ValidatorOptions) {
     const where = `the ${options.role} of ${safeLabel(options.tool)}`;
     const patterns = patternEngine(options.patterns ?? "linear");
-    this.#options = { work: new Work(), patterns, formats: options.formats };
+    this.#options = { work: new Work(), patterns, formats: formatChecks(options.formats) };
     try {
       this.schema = documentOf(schema, options.role, patterns);
       checkAgainstDialect(this.schema);
