@@ -123,8 +123,8 @@ function toolOf({ name, label, description, inputSchema, outputSchema, annotatio
 }
 
 /**
- * Partial results as the progress a client asked for: what says how far it is keeps its numbers, all else is counted and said. Of those that a
- * client leaves unread it gets no more than `MAX_UNSENT`.
+ * Partial results as the progress a client asked for: what says how far it is keeps its numbers, all else is counted and said. Of those that wait
+ * to be sent there are no more than `MAX_UNSENT`; over HTTP the SDK takes each for sent, also where nobody reads.
  */
 function progressTo({ mcpReq }: ServerContext, onError: (error: unknown) => void): (partial: Json) => void {
   const progressToken = mcpReq._meta?.progressToken;
