@@ -80,9 +80,12 @@ async function tokenOf(authToken: NonNullable<McpAddress["authToken"]>, secrets:
   return text;
 }
 
+/** Of what is kept, so that no secret whose beginning is not is told. */
+const MAX_WORDS = 4_096;
+
 /** The last line a process wrote to stderr before it ended, as a label without secrets. */
 export function lastWords(transport: Transport, secrets: Secrets): string {
   if (!(transport instanceof StdioTransport)) return "";
-  const words = transport.stderr.trim().split("\n").at(-1)?.trim() ?? "";
-  return secrets.hide(safeLabel(secrets.hide(words)));
+  const words = secrets.hide(transport.stderr).slice(-MAX_WORDS).trim().split("\n").at(-1)?.trim() ?? "";
+  return secrets.hide(safeLabel(words));
 }

@@ -19,7 +19,7 @@ export type StdioCommand = {
   readonly closeGraceMs: number;
 };
 
-const STDERR_KEPT = 4096;
+const STDERR_KEPT = 8_192;
 /** A grandchild may hold the pipes open after the server has ended. */
 const DRAIN_MS = 200;
 

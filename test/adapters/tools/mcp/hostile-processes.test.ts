@@ -433,6 +433,13 @@ test("a line of a key with several is a secret too", async () => {
   expect((await s.event("failed")).reason).toMatch(/\(stderr: \[secret\]\)$/);
 });
 
+test("a secret of which the end alone is kept is not quoted", async () => {
+  const secret = "begin-of-a-secret-that-is-cut-in-the-middle";
+  const server = hostile({ exitAt: "start", lastWords: `$SECRET${"y".repeat(4_096 - 20)}` });
+  await using s = await started({ servers: { s: { ...server, env: { SECRET: secret } } } });
+  expect((await s.event("failed")).reason).toMatch(/\(stderr: \[secret\]y+\.\.\.\(truncated\)\)$/);
+});
+
 describe("options", () => {
   test.each([
     [{ servers: { s: { command: "x", url: "http://x" } } }, 'server "s" has either a command or a url'],
