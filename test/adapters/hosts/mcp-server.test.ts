@@ -228,6 +228,17 @@ describe("an agent as an MCP server", () => {
     expect((await client.listPrompts()).prompts).toEqual([]);
   });
 
+  test.each([async () => false, () => Promise.reject(new Error("no")), () => undefined])(
+    "offers nothing where what it is told is neither yes nor no: %o",
+    async (answer) => {
+      await using s = await served({ options: { tools: answer as never, commands: answer as never } });
+      await using client = await connected(s.url);
+      await expect(client.listTools()).rejects.toThrow();
+      await expect(client.callTool({ name: "add", arguments: { a: 1, b: 2 } })).rejects.toThrow();
+      expect(s.model.requests).toEqual([]);
+    },
+  );
+
   test("ends its connections and the calls that run, and answers no more", async () => {
     const begun = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();

@@ -3,6 +3,7 @@ import { CompositionError } from "../../../domain/errors.js";
 import { checkFields } from "../../../domain/known-fields.js";
 import { isTimeLimit } from "../../../domain/limits.js";
 import type { ToolDef } from "../../../domain/tool.js";
+import { yesOrNo } from "../../../domain/yes-or-no.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
 import { tellQuietly } from "../../tools/mcp/tell-quietly.js";
 
@@ -66,13 +67,14 @@ export function serverSettings(options: McpServerOptions): McpServerSettings {
   checkFields("mcpServer", options, FIELDS);
   checkKinds(options);
   const { maxCalls = 64, maxSessions = 1_000, onError } = options;
+  const { tools = () => true, commands = ({ visible }) => visible } = options;
   for (const [name, value] of Object.entries({ maxCalls, maxSessions }))
     if (!isTimeLimit(value)) throw invalid(`${name} is no number above 0`);
   return {
     info: { name: options.name ?? "ennead", version: options.version ?? "0" },
     instructions: options.instructions,
-    tools: options.tools ?? (() => true),
-    commands: options.commands ?? (({ visible }) => visible),
+    tools: (tool) => yesOrNo("tools of mcpServer", tools(tool)),
+    commands: (command) => yesOrNo("commands of mcpServer", commands(command)),
     authorize: options.authorize,
     allowedHosts: options.allowedHosts,
     maxCalls,

@@ -2,6 +2,7 @@ import { CompositionError } from "../../../domain/errors.js";
 import { checkFields } from "../../../domain/known-fields.js";
 import type { ToolDef } from "../../../domain/tool.js";
 import { toolHints, type ToolHints } from "../../../domain/tool-hints.js";
+import { yesOrNo } from "../../../domain/yes-or-no.js";
 import type { ToolProvider } from "../../../ports/tool-provider.js";
 import { checkProviders } from "./forwarded.js";
 import { listedBy } from "./listed-by.js";
@@ -26,16 +27,12 @@ export function filtered(provider: ToolProvider, filter: ToolFilter): ToolProvid
     list: async (context) => {
       const defs = await listedBy(provider, context);
       return defs
-        .filter((def) => isKept(keeps(def, toolHints(def, { trusted: trustAnnotations === true }))))
+        .filter((def) =>
+          yesOrNo("the filter of filtered", keeps(def, toolHints(def, { trusted: trustAnnotations === true }))),
+        )
         .map((def) => ({ def, provider, name: def.name }));
     },
   });
-}
-
-/** A promise would keep whatever it comes to. */
-function isKept(verdict: unknown): boolean {
-  if (typeof verdict === "boolean") return verdict;
-  throw new TypeError("the filter of filtered answered neither true nor false");
 }
 
 function predicateOf(filter: ToolFilter): (tool: ToolDef, hints: ToolHints) => boolean {

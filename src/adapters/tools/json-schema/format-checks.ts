@@ -1,4 +1,5 @@
 import { safeLabel } from "../../../domain/safe-label.js";
+import { yesOrNo } from "../../../domain/yes-or-no.js";
 
 /** Whether text has a format. */
 export type FormatCheck = RegExp | ((text: string) => boolean);
@@ -19,11 +20,5 @@ function checkOf(name: string, check: FormatCheck): (text: string) => boolean {
       return pattern.test(text);
     };
   }
-  return (text) => {
-    const answer: unknown = check(text);
-    if (typeof answer === "boolean") return answer;
-    // A promise would pass for a yes, and nobody would hear of its failure.
-    Promise.resolve(answer).catch(() => undefined);
-    throw new TypeError(`the format ${safeLabel(name)} answered neither true nor false`);
-  };
+  return (text) => yesOrNo(`the format ${safeLabel(name)}`, check(text));
 }
