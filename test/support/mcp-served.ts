@@ -63,17 +63,26 @@ const speak: CommandHandler = ({ text, times }) =>
 type Parts = {
   readonly tools?: readonly Parameters<ToolRegistry["register"]>[0][];
   readonly hooks?: readonly PipelineHook[];
+  /** What `say` takes and does. */
+  readonly params?: typeof say.params;
   readonly command?: CommandHandler;
   readonly config?: AgentConfig;
   readonly options?: McpServerOptions;
 };
 
 /** An agent with one registry behind an MCP server over loopback HTTP. */
-export async function served({ tools = [add], hooks = [], command = speak, config = {}, options = {} }: Parts = {}) {
+export async function served({
+  tools = [add],
+  hooks = [],
+  params = say.params,
+  command = speak,
+  config = {},
+  options = {},
+}: Parts = {}) {
   const stack = new AsyncDisposableStack();
   const registry = new ToolRegistry(tools);
   const commands = new CommandRegistry();
-  commands.register(say, command);
+  commands.register({ ...say, params }, command);
   const sessions = new RecordingSessionStore();
   const model = new ScriptedModel();
   const agent = await Agent.create({

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject, PipelineHook } from "ennead";
 import { mcpServer } from "ennead/hosts/mcp-server";
+import type { CommandHandler } from "ennead/commands/registry";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Child, childPrograms, startChild } from "../../support/child-programs.js";
 import { served, tool } from "../../support/mcp-served.js";
@@ -245,6 +246,31 @@ describe("on streams, an agent", () => {
     const text = `\u202e\0"${"ä".repeat(1_000_000)}`;
     const said = await p.ask(line(1, { method: "prompts/get", params: { name: "say", arguments: { text } } }));
     expect(said).toMatchObject({ result: { messages: [{ content: { text: `${text} x1` } }] } });
+  });
+
+  test("hands a command its arguments whatever they are called", async () => {
+    const names = ["__proto__", "constructor", "with space", "a/b", "ä\u202e"];
+    const params = names.map((name) => ({
+      name,
+      label: name,
+      description: "",
+      type: "string" as const,
+      required: true,
+      positional: false,
+    }));
+    let seen: unknown;
+    const command: CommandHandler = (args) => {
+      seen = args;
+      return { type: "success", feedback: "taken" };
+    };
+    await using p = await piped({ params, command });
+    await p.next();
+    const given = `{${names.map((name) => `${JSON.stringify(name)}:"x"`).join(",")}}`;
+    const answer = await p.ask(
+      `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"say","arguments":${given}}}\n`,
+    );
+    expect(answer).toMatchObject({ result: { description: "Say" } });
+    expect(JSON.stringify(seen)).toBe(given);
   });
 
   test("tells the failure of a command from what a client can mend, and none of its own words", async () => {
