@@ -8,6 +8,7 @@ const received = [];
 let tools = how.tools ?? [{ name: "f", inputSchema: { type: "object" } }];
 let grandchild;
 let waiting;
+let deaf = false;
 let listing = how.listing ?? "answers";
 const silent = how.silent === true || (how.silentOnceThere !== undefined && existsSync(how.silentOnceThere));
 if (how.silentOnceThere !== undefined) writeFileSync(how.silentOnceThere, "");
@@ -92,6 +93,11 @@ const calls = {
     process.stdout.write(nested.repeat(times), () => {
       if (then === "exit") process.exit(0);
       if (then === "closeOutput") closeSync(1);
+      if (then === "closeInput") {
+        deaf = true;
+        closeSync(0);
+        setInterval(() => undefined, 1000);
+      }
     });
   },
   steps: (id, token, { every, count }) => {
@@ -188,7 +194,7 @@ createInterface({ input: process.stdin })
     } else answers[message.method]?.(message.id, message.params);
   })
   .on("close", () => {
-    if (how.stubborn !== true) {
+    if (how.stubborn !== true && !deaf) {
       grandchild?.unref();
       process.exit(0);
     }

@@ -123,8 +123,9 @@ export class StdioTransport implements Transport {
     });
     child.stdout?.on("data", (chunk: Buffer) => lines.push(chunk));
     child.stdin?.on("drain", () => child.stdout?.resume());
-    // Nobody can be heard any longer, also where the process goes on.
+    // It can be heard, or asked, no longer, also where the process goes on.
     child.stdout?.once("end", () => void this.close());
+    child.stdin?.once("error", () => void this.close());
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.subarray(-STDERR_KEPT).toString("utf8")).slice(-STDERR_KEPT);
     });

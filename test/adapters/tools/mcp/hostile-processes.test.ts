@@ -121,6 +121,20 @@ describe("an answer of a process", () => {
   });
 });
 
+test("a process that closes its input is lost, and begun anew", async () => {
+  const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}\n';
+  await using s = await started({ servers: { s: hostile({ tools: named("raw", "f") }) }, closeGraceMs: 50 });
+  expect(await s.text("s__raw", { text: answer, then: "closeInput" })).toBe("");
+  let said = "";
+  while (said !== "called f") {
+    await setImmediate();
+    said = await s.text("s__f");
+    if (said !== "called f")
+      expect(said).toMatch(/^ToolError\(transport\): server "s" (?:could not be asked: |went away)/);
+  }
+  expect(s.events.map(({ type }) => type)).toContain("lost");
+});
+
 test("a process that asks and asks, and reads nothing, is read no more until it does", async () => {
   const asks = 60_000;
   const program = `
