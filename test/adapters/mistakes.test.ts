@@ -15,6 +15,7 @@ import { OpenAiChatModel } from "../../src/adapters/models/openai-chat.js";
 import { PostgresSessionStore } from "../../src/adapters/sessions/postgres.js";
 import { RedisSessionStore } from "../../src/adapters/sessions/redis.js";
 import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
+import { JsonlSessionStore } from "../../src/adapters/sessions/jsonl.js";
 import { agentTool } from "../../src/adapters/tools/agent-tool.js";
 import { defineTool, Type } from "../../src/adapters/tools/index.js";
 import { memoryTools } from "../../src/adapters/tools/memory-tools.js";
@@ -136,6 +137,16 @@ const makings: Readonly<Record<string, Making>> = {
     { path: ":memory:" },
     { name: texts, optional: ["yes", 1, null], busyTimeoutMs: numbers, embedding: [...objects, "", 0, Number.NaN] },
   ],
+  SqliteSessionStore: [
+    (options) => new SqliteSessionStore(options as never),
+    { path: ":memory:" },
+    { path: [...texts, "", undefined], busyTimeoutMs: numbers, busyTimeout: [5] },
+  ],
+  JsonlSessionStore: [
+    (options) => new JsonlSessionStore(options as never),
+    { directory: "sessions" },
+    { directory: [...texts, "", undefined], fsync: [true, "sometimes", null], sync: [true] },
+  ],
   PostgresMemory: [
     (options) => new PostgresMemory(options as never),
     { url: "postgres://127.0.0.1" },
@@ -183,4 +194,9 @@ it("a part that is no hook may have members of its own that are called as a hook
   const observer = { onEvent: (): void => {}, before: new Date(0) };
   const agent = await Agent.create({ model, sessions: [store], observers: [observer] });
   await agent.shutdown();
+});
+
+it("a time to wait for other processes may be longer than any timer", async () => {
+  await using memory = new SqliteMemory({ path: ":memory:", busyTimeoutMs: 2 ** 40 });
+  await expect(memory.store({ content: "tea" })).resolves.toBeTypeOf("string");
 });

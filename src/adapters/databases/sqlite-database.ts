@@ -32,6 +32,9 @@ const SCHEMA_TABLE =
 const RAISE = `INSERT INTO ennead_schema (part, version) VALUES (?, ?)
   ON CONFLICT DO UPDATE SET version = excluded.version`;
 
+/** The longest time that SQLite takes. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
@@ -62,7 +65,8 @@ export class SqliteDatabase<Name extends string> {
     if (sqlite === undefined)
       throw new Error(`Node ${process.versions.node} has no node:sqlite; 22.13 is the first that has`);
     const allowExtension = extension !== undefined;
-    this.#database = new sqlite.DatabaseSync(path, { timeout: busyTimeoutMs, allowExtension });
+    const timeout = Math.min(busyTimeoutMs, LONGEST_MS);
+    this.#database = new sqlite.DatabaseSync(path, { timeout, allowExtension });
     try {
       if (extension !== undefined) this.#load(extension);
       if (cacheKiB !== undefined) this.#database.exec(`PRAGMA cache_size = -${cacheKiB}`);

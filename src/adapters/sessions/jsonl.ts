@@ -1,5 +1,6 @@
 import { CompositionError, SessionError, type SessionErrorKind } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
+import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type {
   LoadedSession,
@@ -35,6 +36,7 @@ function checkedOptions(options: unknown): JsonlSessionStoreOptions {
       "a JSONL session store needs { directory } with the path of its directory",
     );
   }
+  checkFields("a JSONL session store", options, ["directory", "fsync"]);
   if (fsync !== undefined && fsync !== "always" && fsync !== "never") {
     throw new CompositionError("invalid-config", 'fsync is "always" or "never"');
   }
@@ -53,7 +55,7 @@ export class JsonlSessionStore implements SessionStore {
   /** Oldest use first. */
   readonly #files = new Map<string, JsonlFile>();
 
-  /** Throws `CompositionError("invalid-config")` for options without a directory. */
+  /** Throws `CompositionError("invalid-config")` for options that cannot be. */
   constructor(options: JsonlSessionStoreOptions) {
     const { directory, fsync = "always" } = checkedOptions(options);
     this.name = `jsonl "${safeLabel(directory)}"`;

@@ -1,5 +1,7 @@
+import { checkValues, wholeNumber } from "../../domain/check-values.js";
 import { CompositionError, SessionError } from "../../domain/errors.js";
 import { isJsonObject } from "../../domain/json.js";
+import { checkFields } from "../../domain/known-fields.js";
 import { safeLabel } from "../../domain/safe-label.js";
 import type {
   LoadedSession,
@@ -20,10 +22,14 @@ import { appendSession, deleteSession, listSessions, loadSession, saveSession } 
 /** `busyTimeoutMs` bounds how long a write waits for other processes; 5000 by default. */
 export type SqliteSessionStoreOptions = { readonly path: string; readonly busyTimeoutMs?: number };
 
-function checkedOptions(options: unknown): SqliteSessionStoreOptions {
-  const given = isJsonObject(options) && typeof options["path"] === "string" && options["path"] !== "";
-  if (given) return options as unknown as SqliteSessionStoreOptions;
-  throw new CompositionError("invalid-config", "a SQLite session store needs { path } with the path of its file");
+const WHAT = "a SQLite session store";
+
+function checkedOptions(options: SqliteSessionStoreOptions): SqliteSessionStoreOptions {
+  if (!isJsonObject(options) || typeof options.path !== "string" || options.path === "")
+    throw new CompositionError("invalid-config", `${WHAT} needs { path } with the path of its file`);
+  checkFields(WHAT, options, ["path", "busyTimeoutMs"]);
+  checkValues(WHAT, options, { busyTimeoutMs: wholeNumber(0) });
+  return options;
 }
 
 /**
@@ -37,7 +43,7 @@ export class SqliteSessionStore implements SessionStore {
   readonly #busyTimeoutMs: number;
   #file: SqliteFile | "closed" | undefined;
 
-  /** Throws `CompositionError("invalid-config")` for options without a path. */
+  /** Throws `CompositionError("invalid-config")` for options that cannot be. */
   constructor(options: SqliteSessionStoreOptions) {
     const { path, busyTimeoutMs = 5_000 } = checkedOptions(options);
     this.name = `sqlite "${safeLabel(path)}"`;
