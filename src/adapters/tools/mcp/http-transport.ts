@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type JSONRPCMessage,
   StreamableHTTPClientTransport,
@@ -27,8 +28,11 @@ const LINGER_MS = 1_000;
 const RESUME_MS = 500;
 const LONGEST_RESUME_MS = 60_000;
 
-/** A request without an answer yet; `streams` when it is awaited in a stream. */
-type Open = { readonly controller: AbortController; streams: boolean; stopLinger: () => void };
+/** A request without an answer yet. `body` when its answer came whole, `streams` when it is awaited in a stream. */
+type Open = { readonly controller: AbortController; body: boolean; streams: boolean; stopLinger: () => void };
+
+/** Which request the SDK fetches for. */
+const asking = new AsyncLocalStorage<Open>();
 
 /**
  * The SDK's streamable HTTP, where a request ends with its stream: one whose stream breaks off without an answer, and cannot be resumed,
@@ -82,7 +86,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   async #request(message: JSONRPCMessage, id: string | number, options?: SendOptions): Promise<void> {
     const controller = new AbortController();
-    const open: Open = { controller, streams: false, stopLinger: () => undefined };
+    const open: Open = { controller, body: false, streams: false, stopLinger: () => undefined };
     this.#open.set(id, open);
     // In the protocol of 2026 the SDK cancels by ending the request.
     options?.requestSignal?.addEventListener("abort", () => this.#end(id), { once: true });
@@ -93,12 +97,15 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       this.onmessage?.(unheard(id, "the server ended the stream without an answer"));
     };
     try {
-      await super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd });
+      const sent = { ...options, requestSignal: controller.signal, onRequestStreamEnd };
+      await asking.run(open, () => super.send(message, sent));
       open.streams = true;
     } catch (error) {
       this.#open.delete(id);
       throw error;
     }
+    if (open.body && this.#open.delete(id))
+      this.onmessage?.(unheard(id, "the server answered without an answer to the request"));
   }
 }
 
@@ -111,7 +118,7 @@ function optionsOf({
 }: HttpAddress): StreamableHTTPClientTransportOptions {
   return {
     requestInit: { headers: { ...headers } },
-    fetch: boundedFetch(fetch, maxMessageBytes),
+    fetch: noting(boundedFetch(fetch, maxMessageBytes)),
     reconnectionOptions: {
       initialReconnectionDelay: RESUME_MS,
       reconnectionDelayGrowFactor: 2,
@@ -128,5 +135,16 @@ function optionsOf({
         onUnauthorized: () => Promise.resolve(),
       },
     }),
+  };
+}
+
+/** The same fetch, which notes of a request that its answer came whole. What is accepted only (202) may be answered elsewhere. */
+function noting(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const open = asking.getStore();
+    const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true;
+    if (open !== undefined) open.body = response.status !== 202 && !isStream;
+    return response;
   };
 }

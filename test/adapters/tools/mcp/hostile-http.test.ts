@@ -391,6 +391,37 @@ describe("an answer", () => {
     expect(await s.text("web__f")).toBe("called");
   });
 
+  test.each([
+    ["another request", () => JSON.stringify({ jsonrpc: "2.0", id: 777, result: said("other") })],
+    ["nothing", () => "[]"],
+  ])("to %s fails its call at once", async (_title, body) => {
+    const takeOver = firstCall((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(body());
+      return true;
+    });
+    await using s = await web(takeOver);
+    expect(await s.text("web__f")).toBe(
+      'ToolError(transport): server "web": the server answered without an answer to the request',
+    );
+    expect(await s.text("web__f")).toBe("called");
+  });
+
+  test("that was accepted only may come by another stream", async () => {
+    const stream = Promise.withResolvers<ServerResponse>();
+    await using s = await web((seen, response) => {
+      if (seen.http === "GET") {
+        beginEvents(response);
+        stream.resolve(response);
+        return true;
+      }
+      if (!isCall(seen)) return false;
+      response.writeHead(202).end();
+      void stream.promise.then((open) => open.write(event({ id: seen.message?.id, result: said("elsewhere") })));
+      return true;
+    });
+    expect(await s.text("web__f")).toBe("elsewhere");
+  });
+
   test("that never comes ends with the time of the call, which frees its socket and tells the server", async () => {
     const runtime = testRuntime();
     const arrived = Promise.withResolvers<void>();
