@@ -24,10 +24,13 @@ export type Nearest = {
   readonly threshold: number | undefined;
 };
 
+/** So much nearer than the last of the nearest an entry may be that codes or an index missed. */
+const MISSED = 0.05;
+
 /** What words must give an entry beside the nearest to bring it among the best: even with the cosine of the last of them it has no more room than that. */
 export function leastByWords({ cosines, scores, limit, topK, threshold }: Nearest): number {
   // An entry without a vector has as much room as one of cosine 0.
-  const last = Math.max(0, rounded(kthBest(cosines.values(), limit)));
+  const last = MISSED + Math.max(0, rounded(kthBest(cosines.values(), limit)));
   const wanted = Math.max(threshold ?? -1, kthBest(scores.values(), topK));
   return last < 1 ? (wanted - last) / (1 - last) : 0;
 }
