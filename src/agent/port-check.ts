@@ -14,9 +14,14 @@ const METHODS = {
   commands: ["commands", "invoke"],
 } as const satisfies { readonly [K in keyof AgentPorts]?: readonly string[] };
 
-/** What parts of an agent are told apart by, and hooks put in order. */
+/** What some are told apart by in errors and steps, and put in order by; of the others a name is only shown. */
 const NAMED = { name: TEXT };
-const ORDERED = { ...NAMED, before: NAMES, after: NAMES };
+const RULES: Partial<Record<keyof typeof METHODS, Parameters<typeof checkValues>[2]>> = {
+  tools: NAMED,
+  hooks: { ...NAMED, before: NAMES, after: NAMES },
+  memory: NAMED,
+  compressors: NAMED,
+};
 
 type ListName = keyof typeof METHODS;
 
@@ -32,7 +37,7 @@ export function checkPorts(ports: { readonly [K in ListName]?: unknown }): void 
       const missing = METHODS[name].find((method) => !hasMethod(list[i], method));
       if (missing !== undefined)
         throw new CompositionError("invalid-config", `${name}[${i}] has no method \`${missing}\``);
-      checkValues(`${name}[${i}]`, list[i] as object, name === "hooks" ? ORDERED : NAMED);
+      checkValues(`${name}[${i}]`, list[i] as object, RULES[name] ?? {});
     }
   }
 }
