@@ -184,11 +184,13 @@ function afterWish(
   entered: number,
 ): Preparation {
   if (typeof wish !== "object" || wish === null) return runnable(placed, entry, call.arguments, entered);
-  if ("result" in wish && wish.result !== undefined) return answered(placed, wish.result, entered);
-  if (!("args" in wish)) return runnable(placed, entry, call.arguments, entered);
+  const { args, result }: { readonly args?: JsonObject; readonly result?: ToolResult } = wish;
+  if (result !== undefined) return answered(placed, result, entered);
+  // A result that is none is no wish; arguments that are none are wrong ones.
+  if ("result" in wish && !("args" in wish)) return runnable(placed, entry, call.arguments, entered);
   const checked = checkArguments(
     entry,
-    { ...call, arguments: wish.args },
+    { ...call, arguments: args as JsonObject },
     { prepare: false, coerce: run.wiring.settings.coerceArguments },
   );
   if (!checked.ok) return refused(placed, checked, entered);
