@@ -6,13 +6,16 @@ export type DriftState = {
   readonly news: boolean;
 };
 
+/** Far more tools than there are; a server may make up new ones without end. */
+const MAX_KNOWN = 100_000;
+
 /** What was approved of the definitions of one provider's tools, by the names they are offered under. */
 export class Drift {
   readonly #approved: Map<string, string>;
   readonly #latest = new Map<string, string>();
   readonly #complete: boolean;
 
-  /** Without a list of what is approved, a definition that is seen for the first time is. */
+  /** Without a list of what is approved, a definition that is seen for the first time is, of the first `MAX_KNOWN` tools. */
   constructor(approved: Readonly<Record<string, string>> | undefined) {
     this.#complete = approved !== undefined;
     this.#approved = new Map(Object.entries(approved ?? {}));
@@ -20,9 +23,10 @@ export class Drift {
 
   see(name: string, { fingerprint }: ListedTool): DriftState {
     const news = this.#latest.get(name) !== fingerprint;
-    this.#latest.set(name, fingerprint);
+    if (this.#latest.has(name) || this.#latest.size < MAX_KNOWN) this.#latest.set(name, fingerprint);
     const approved = this.#approved.get(name);
-    if (approved === undefined && this.#complete) return { kind: "unknown", news };
+    if (approved === undefined && (this.#complete || this.#approved.size >= MAX_KNOWN))
+      return { kind: "unknown", news };
     if (approved === undefined) this.#approved.set(name, fingerprint);
     return { kind: approved === undefined || approved === fingerprint ? "as-approved" : "changed", news };
   }
