@@ -41,10 +41,15 @@ export class MemoryFanOut implements MemoryAccess {
   }
 
   /** Merged by id with the best score each, best first, cut to `topK` afterwards. All are asked at the same time. */
-  async search(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
+  async search(
+    query: MemoryQuery,
+    { timeoutMs = this.#timeoutMs }: { readonly timeoutMs?: number | undefined } = {},
+  ): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
+    if (!(timeoutMs > 0)) throw new MemoryError("search", "timeoutMs is no number above 0");
     const best = new Map<string, MemoryEntry>();
-    const searches = this.#memories.map((memory) => this.#searched(memory, query));
+    const limitMs = Math.min(timeoutMs, this.#timeoutMs);
+    const searches = this.#memories.map((memory) => this.#searched(memory, query, limitMs));
     for (const search of searches) {
       const { found, error } = await search;
       if (error !== undefined) throw error;
@@ -66,9 +71,14 @@ export class MemoryFanOut implements MemoryAccess {
   }
 
   /** Never rejects: nobody listens yet while others are waited for. */
-  async #searched(memory: MemoryPort, query: MemoryQuery): Promise<{ found: readonly MemoryEntry[]; error?: Error }> {
+  async #searched(
+    memory: MemoryPort,
+    query: MemoryQuery,
+    limitMs: number,
+  ): Promise<{ found: readonly MemoryEntry[]; error?: Error }> {
     try {
-      const found = (await this.#ask("search", memory, async () => entriesOf(await memory.search(query)))) ?? [];
+      const search = async () => entriesOf(await memory.search(query));
+      const found = (await this.#ask("search", memory, search, limitMs)) ?? [];
       const { name } = memory;
       return { found: name === undefined ? found : found.map((entry) => ({ ...entry, memory: name })) };
     } catch (error) {
@@ -76,9 +86,14 @@ export class MemoryFanOut implements MemoryAccess {
     }
   }
 
-  async #ask<T>(kind: MemoryErrorKind, memory: MemoryPort, run: () => Promise<T>): Promise<T | undefined> {
+  async #ask<T>(
+    kind: MemoryErrorKind,
+    memory: MemoryPort,
+    run: () => Promise<T>,
+    limitMs = this.#timeoutMs,
+  ): Promise<T | undefined> {
     try {
-      return await this.#inTime(run);
+      return await this.#inTime(run, limitMs);
     } catch (error) {
       if (Defect.is(error)) throw error;
       if (memory.optional === true) return undefined;
@@ -87,10 +102,10 @@ export class MemoryFanOut implements MemoryAccess {
     }
   }
 
-  #inTime<T>(run: () => Promise<T>): Promise<T> {
+  #inTime<T>(run: () => Promise<T>, limitMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const late = (): void => reject(new Error(`no answer within ${this.#timeoutMs} ms`));
-      const cancel = this.#runtime.after(this.#timeoutMs, late, { keepAlive: true });
+      const late = (): void => reject(new Error(`no answer within ${limitMs} ms`));
+      const cancel = this.#runtime.after(limitMs, late, { keepAlive: true });
       void run().then(resolve, reject).finally(cancel);
     });
   }

@@ -15,4 +15,7 @@ export interface MemoryPort {
 }
 
 /** All memories of an agent as one: stores to all under one id, deletes from all, merges searches by id, best score first. */
-export type MemoryAccess = Pick<MemoryPort, "store" | "search" | "delete">;
+export type MemoryAccess = Pick<MemoryPort, "store" | "delete"> & {
+  /** With `timeoutMs` each memory may take so long, where that is less than `storeTimeoutMs`; an optional one that takes longer is left out. */
+  search(query: MemoryQuery, options?: { readonly timeoutMs?: number | undefined }): Promise<readonly MemoryEntry[]>;
+};

@@ -31,7 +31,7 @@ export type RecallOptions = {
   readonly threshold?: number | undefined;
   /** Tokens, estimated, that the recalled entries may take in a request; default 1,000. */
   readonly maxTokens?: number | undefined;
-  /** Milliseconds the search may take; default 3,000. */
+  /** Milliseconds the search may take; default 3,000. A memory of the agent may take three quarters of it: one that hangs and is optional costs the rest nothing. */
   readonly timeoutMs?: number | undefined;
   /** A turn fails whose search fails. Default: it goes on without, and a `recall-failed` event tells of it. */
   readonly required?: true | undefined;
@@ -101,7 +101,8 @@ async function found(options: RecallOptions, context: HookContext): Promise<Reca
     const filter = await scopeOf(options, context);
     const text = (await query(context)) ?? "";
     if (text === "") return [];
-    return (await memory.search({ query: text, topK, threshold, filter })).map(toldOf);
+    const entries = await memory.search({ query: text, topK, threshold, filter }, { timeoutMs: timeoutMs * 0.75 });
+    return entries.map(toldOf);
   });
 }
 

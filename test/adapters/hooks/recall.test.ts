@@ -201,6 +201,19 @@ describe("recall", () => {
     },
   );
 
+  it("recalls from the others what an optional memory that hangs does not", async () => {
+    const asked = Promise.withResolvers<void>();
+    const search = (): Promise<never> => (asked.resolve(), new Promise(() => {}));
+    const memory = [{ ...broken, search, optional: true }, await memoryOf("tea from earlier")];
+    await using t = await testAgent({ script: [stopResponse("ok")], memory, hooks: [shared({ timeoutMs: 60_000 })] });
+    const turn = t.agent.runTurn("tea", "s");
+    await asked.promise;
+    await t.runtime.advance(45_000);
+    await turn;
+    expect(requests(t)[0]?.[0]).toContain("tea from earlier");
+    expect(events(t, "recall-failed")).toEqual([]);
+  });
+
   it("ends with the turn where the search hangs and the turn is aborted", async () => {
     const hanging: MemoryPort = { ...broken, search: () => new Promise(() => {}) };
     await using t = await testAgent({ memory: [hanging], hooks: [shared()] });
