@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../domain/json.js";
 import { safeLabel } from "../../../domain/safe-label.js";
 import { readPages, type FetchPage } from "./read-pages.js";
 import { decodeTool, type ListedTool } from "./listed-tool.js";
@@ -20,13 +21,23 @@ export async function readToolPages(fetchPage: FetchPage, limits: PageLimits): P
   const refuse = (tool: string, reason: string): void => {
     if (refused.length < MAX_REFUSED) refused.push({ tool: safeLabel(tool), reason });
   };
-  await readPages(fetchPage, { key: "tools", maxPages: limits.maxPages }, (raw) => {
+  const take = (raw: unknown): void => {
+    // What is not read costs nothing.
+    if (tools.size >= limits.maxTools)
+      return refuse(nameOf(raw), `is beyond the ${limits.maxTools} tools that are read`);
     const decoded = decodeTool(raw);
     if (!decoded.ok) refuse(decoded.name, decoded.reason);
     else if (tools.has(decoded.tool.name)) refuse(decoded.tool.name, "is listed twice");
-    else if (tools.size < limits.maxTools) tools.set(decoded.tool.name, decoded.tool);
-    else refuse(decoded.tool.name, `is beyond the ${limits.maxTools} tools that are read`);
+    else tools.set(decoded.tool.name, decoded.tool);
+  };
+  await readPages(fetchPage, { key: "tools", maxPages: limits.maxPages }, (raw) => {
+    take(raw);
     return tools.size < limits.maxTools;
   });
   return { tools: [...tools.values()], refused };
+}
+
+function nameOf(raw: unknown): string {
+  const name = isJsonObject(raw) ? raw["name"] : undefined;
+  return typeof name === "string" ? name : "";
 }

@@ -21,6 +21,15 @@ describe("a list of tools", () => {
     expect(s.events.length).toBeLessThanOrEqual(102);
   });
 
+  test("is looked at no further than the limit", async () => {
+    const tools = [tool("a"), tool("b"), tool("c", { inputSchema: "none" }), null];
+    await using s = await started({ servers: { s: hostile({ tools }) }, maxTools: 2 });
+    expect(await s.names()).toEqual(["s__a", "s__b"]);
+    expect(
+      s.events.flatMap((event) => (event.type === "toolRefused" ? [`${event.tool}: ${event.reason}`] : [])),
+    ).toEqual(["c: is beyond the 2 tools that are read", ": is beyond the 2 tools that are read"]);
+  });
+
   test("keeps the tools that are sound, and tells of each that is not", async () => {
     const tools = [
       tool("good", { description: "Is good." }),
