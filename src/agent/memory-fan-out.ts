@@ -1,6 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { Defect, MemoryError, type MemoryErrorKind } from "../domain/errors.js";
 import { isJsonObject, type Json, type JsonObject } from "../domain/json.js";
+import { isTimeLimit } from "../domain/limits.js";
 import {
   checkedEntry,
   type MemoryEntry,
@@ -46,7 +47,7 @@ export class MemoryFanOut implements MemoryAccess {
     { timeoutMs = this.#timeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<readonly MemoryEntry[]> {
     const topK = topKOf(query);
-    if (!(timeoutMs > 0)) throw new MemoryError("search", "timeoutMs is no number above 0");
+    if (!isTimeLimit(timeoutMs)) throw new MemoryError("search", "timeoutMs is no number above 0");
     const best = new Map<string, MemoryEntry>();
     const limitMs = Math.min(timeoutMs, this.#timeoutMs);
     const searches = this.#memories.map((memory) => this.#searched(memory, query, limitMs));

@@ -205,7 +205,9 @@ describe("recall", () => {
     const asked = Promise.withResolvers<void>();
     const search = (): Promise<never> => (asked.resolve(), new Promise(() => {}));
     const memory = [{ ...broken, search, optional: true }, await memoryOf("tea from earlier")];
-    await using t = await testAgent({ script: [stopResponse("ok")], memory, hooks: [shared({ timeoutMs: 60_000 })] });
+    const hooks = [shared({ timeoutMs: 60_000 })];
+    const config = { storeTimeoutMs: 120_000 };
+    await using t = await testAgent({ script: [stopResponse("ok")], memory, hooks, config });
     const turn = t.agent.runTurn("tea", "s");
     await asked.promise;
     await t.runtime.advance(45_000);
