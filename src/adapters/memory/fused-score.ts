@@ -25,7 +25,7 @@ export type Nearest = {
 };
 
 /** So much nearer than the last of the nearest an entry may be that codes or an index missed. */
-const MISSED = 0.05;
+const MISSED = 0.02;
 
 /** What words must give an entry beside the nearest to bring it among the best: even with the cosine of the last of them it has no more room than that. */
 export function leastByWords({ cosines, scores, limit, topK, threshold }: Nearest): number {
