@@ -15,22 +15,23 @@ function rounded(cosine: number): number {
   return Math.round(cosine * 1e6) / 1e6;
 }
 
-/** The nearest by vector, up to `limit`; the scores of these alone, words included; and what the query asks for. */
+/**
+ * The nearest by vector, up to `limit`; the scores of these alone, words included; and what the query asks for. `missed`: how much nearer than the last of
+ * them an entry may be that was missed when they were looked for.
+ */
 export type Nearest = {
   readonly cosines: ReadonlyMap<number, number>;
   readonly scores: ReadonlyMap<number, number>;
   readonly limit: number;
+  readonly missed: number;
   readonly topK: number;
   readonly threshold: number | undefined;
 };
 
-/** So much nearer than the last of the nearest an entry may be that codes or an index missed. */
-const MISSED = 0.02;
-
 /** What words must give an entry beside the nearest to bring it among the best: even with the cosine of the last of them it has no more room than that. */
-export function leastByWords({ cosines, scores, limit, topK, threshold }: Nearest): number {
+export function leastByWords({ cosines, scores, limit, missed, topK, threshold }: Nearest): number {
   // An entry without a vector has as much room as one of cosine 0.
-  const last = MISSED + Math.max(0, rounded(kthBest(cosines.values(), limit)));
+  const last = missed + Math.max(0, rounded(kthBest(cosines.values(), limit)));
   const wanted = Math.max(threshold ?? -1, kthBest(scores.values(), topK));
   return last < 1 ? (wanted - last) / (1 - last) : 0;
 }

@@ -15,6 +15,9 @@ export async function textHits(sql: Sql, tables: MemoryTables, asked: Asked): Pr
   return entriesOf(sql, tables, bestOf(await search.best({ limit: asked.topK, least: asked.threshold }), asked));
 }
 
+/** An index misses near ones too: words find them again. */
+const MISSED_BY_INDEX = 0.2;
+
 /** The hits by words and vector; to be run in a read transaction. */
 export async function fusedHits(
   sql: Sql,
@@ -30,7 +33,7 @@ export async function fusedHits(
   const words = await search.scoresOf(byVector);
   const fused = [...cosines].map(([key, cosine]) => [key, fusedScore(words.get(key) ?? 0, cosine)] as const);
   const scores = new Map(fused);
-  const least = leastByWords({ ...asked, cosines, scores, limit });
+  const least = leastByWords({ ...asked, cosines, scores, limit, missed: MISSED_BY_INDEX });
   const byWords = bestOf(await search.best({ limit, least }), { topK: limit }).filter(([key]) => !scores.has(key));
   const others = byWords.length === 0 ? new Map<number, number>() : await near.cosinesOf(byWords.map(([key]) => key));
   for (const [key, score] of byWords) scores.set(key, fusedScore(score, others.get(key)));

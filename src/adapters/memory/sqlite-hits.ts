@@ -15,6 +15,9 @@ export function textHits(sql: MemoryStatements, asked: Asked): MemoryEntry[] {
   return bestEntries(sql, scores, asked);
 }
 
+/** Estimates are seldom further off for one of the nearest. */
+const MISSED_BY_CODES = 0.02;
+
 /** The hits by words and vector; to be run in a read transaction. */
 export function fusedHits(sql: MemoryStatements, asked: Asked, space: Space, vector: Float32Array): MemoryEntry[] {
   const limit = candidateLimit(asked.topK);
@@ -24,7 +27,7 @@ export function fusedHits(sql: MemoryStatements, asked: Asked, space: Space, vec
   const scores = new Map<number, number>();
   const words = search.scoresOf([...near.keys()]);
   for (const [entry, cosine] of near) scores.set(entry, fusedScore(words.get(entry) ?? 0, cosine));
-  const wished = { limit, least: leastByWords({ ...asked, cosines: near, scores, limit }) };
+  const wished = { limit, least: leastByWords({ ...asked, cosines: near, scores, limit, missed: MISSED_BY_CODES }) };
   const best = search.best(wished, among && ((entry) => among.has(entry)));
   for (const [entry, score] of bestOf(best, { topK: limit })) {
     if (!near.has(entry)) scores.set(entry, fusedScore(score, cosineOf(sql, entry, space, vector)));
