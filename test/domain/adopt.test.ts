@@ -1,21 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { adopt, copyJson } from "../../src/domain/adopt.js";
+import { GivesAnother, GivesItself } from "../support/odd-json.js";
 
-class Own {
-  readonly x = 1;
-  toJSON(): this {
-    return this;
-  }
-}
-class Endless {
-  readonly at: number;
-  constructor(at = 0) {
-    this.at = at;
-  }
-  toJSON(): Endless {
-    return new Endless(this.at + 1);
-  }
-}
 class Hidden {
   readonly #x = 1;
   get x(): number {
@@ -25,7 +11,7 @@ class Hidden {
 
 describe("adopt", () => {
   it("asks toJSON once, as JSON text does, also one that answers its own object or another like it", () => {
-    for (const value of [new Own(), new Endless(), new Date(0), { toJSON: () => "text" }]) {
+    for (const value of [new GivesItself(), new GivesAnother(), new Date(0), { toJSON: () => "text" }]) {
       expect(adopt({ value }, "data")).toEqual(JSON.parse(JSON.stringify({ value })));
     }
   });
@@ -47,7 +33,7 @@ describe("adopt", () => {
 
   it("takes what has fields, and what is empty by itself", () => {
     expect(adopt({ none: {}, bare: Object.create(null) as object }, "data")).toEqual({ none: {}, bare: {} });
-    expect(adopt({ own: new Endless() }, "data")).toEqual({ own: { at: 1 } });
+    expect(adopt({ own: new GivesAnother() }, "data")).toEqual({ own: { at: 1 } });
     expect(() => adopt({ at: new Hidden() }, "data")).toThrow("data.at is an instance without fields, which");
   });
 });

@@ -6,6 +6,7 @@ import { contentText } from "../../src/domain/content.js";
 import type { Json } from "../../src/domain/json.js";
 import { errorResult, okResult, type ToolResult } from "../../src/domain/tool.js";
 import { normaliseToolReturn } from "../../src/domain/tool-result.js";
+import { GivesAnother, GivesItself } from "../support/odd-json.js";
 
 const LIMIT = 1_000;
 const normalised = (value: unknown): ToolResult => normaliseToolReturn(value, LIMIT);
@@ -21,21 +22,6 @@ class Point {
   }
 }
 class Nothing {}
-class Own {
-  readonly x = 1;
-  toJSON(): this {
-    return this;
-  }
-}
-class Endless {
-  readonly at: number;
-  constructor(at = 0) {
-    this.at = at;
-  }
-  toJSON(): Endless {
-    return new Endless(this.at + 1);
-  }
-}
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});
@@ -138,8 +124,8 @@ describe("normaliseToolReturn", () => {
     ["a map with other keys", new Map([[1, "a"]]), '[[1,"a"]]'],
     ["a set", new Set([1, "b"]), '[1,"b"]'],
     ["an instance", new Point(), '{"x":1}'],
-    ["a toJSON that answers its own object", [new Own(), new Own()], '[{"x":1},{"x":1}]'],
-    ["a toJSON that answers another of its kind", { a: new Endless() }, '{"a":{"at":1}}'],
+    ["a toJSON that answers its own object", [new GivesItself(), new GivesItself()], '[{"x":1},{"x":1}]'],
+    ["a toJSON that answers another of its kind", { a: new GivesAnother() }, '{"a":{"at":1}}'],
     [
       "a toJSON that answers what holds it",
       { toJSON: () => ({ at: new Date(0) }) },

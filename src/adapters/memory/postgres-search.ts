@@ -28,9 +28,8 @@ export async function fusedHits(
   const limit = candidateLimit(asked.topK);
   const search = await PostgresWordSearch.begin(sql, tables, asked);
   const near = await PostgresVectorSearch.begin(sql, tables, { space, vector });
-  const byVector = await near.nearest({ filter: asked.filter, limit, entries: search.entries });
-  const cosines = await near.cosinesOf(byVector);
-  const words = await search.scoresOf(byVector);
+  const cosines = await near.nearest({ filter: asked.filter, limit, entries: search.entries });
+  const words = await search.scoresOf([...cosines.keys()]);
   const fused = [...cosines].map(([key, cosine]) => [key, fusedScore(words.get(key) ?? 0, cosine)] as const);
   const scores = new Map(fused);
   const least = leastByWords({ ...asked, cosines, scores, limit, missed: MISSED_BY_INDEX });

@@ -47,16 +47,16 @@ export class PostgresVectorSearch {
     return new PostgresVectorSearch(sql, tables, asked, await vectorExtension(sql, tables, asked.space));
   }
 
-  /** The nearest, in no order: of few those that comparing all gives, of many by the index where there is one, which may miss some. */
-  async nearest({ filter, limit, entries }: Nearness): Promise<readonly number[]> {
+  /** The nearest, with their cosines: of few those that comparing all gives, of many by the index where there is one, which may miss some. */
+  async nearest({ filter, limit, entries }: Nearness): Promise<ReadonlyMap<number, number>> {
     const index = this.#indexFor(filter, limit);
-    if (index === undefined) return this.#compared(await this.#passing(filter), limit);
+    if (index === undefined) return this.#cosines(await this.#passing(filter), limit);
     const few = Math.max(FEW, Math.floor(Math.sqrt(COMPARED_PER_FOUND * limit * entries)));
     const passing = await this.#passing(filter, few + 1);
-    if ((passing?.length ?? entries) <= few) return this.#compared(passing, limit);
+    if ((passing?.length ?? entries) <= few) return this.#cosines(passing, limit);
     const asked = { index, space: this.#space, vector: this.#vector, filter, limit };
     const found = await nearestByIndex(this.#sql, this.#tables, asked);
-    return found.length < limit ? this.#compared(await this.#passing(filter), limit) : found;
+    return found.length < limit ? this.#cosines(await this.#passing(filter), limit) : this.#cosines(found);
   }
 
   /** The cosines of some entries, but for those that have none. */
@@ -85,10 +85,6 @@ export class PostgresVectorSearch {
       limit,
     ]);
     return JSON.parse(row?.["entries"] ?? "[]") as readonly number[];
-  }
-
-  async #compared(among: readonly number[] | undefined, limit: number): Promise<readonly number[]> {
-    return [...(await this.#cosines(among, limit)).keys()];
   }
 
   async #cosines(among: readonly number[] | null = null, limit: number | null = null): Promise<Map<number, number>> {

@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { fusedScore } from "../../../src/adapters/memory/fused-score.js";
+import { fusedScore, leastByWords } from "../../../src/adapters/memory/fused-score.js";
 import { InMemoryMemory } from "../../../src/adapters/memory/in-memory.js";
 import type { PostgresMemory } from "../../../src/adapters/memory/postgres.js";
 import { SqliteMemory } from "../../../src/adapters/memory/sqlite.js";
@@ -71,6 +72,28 @@ async function expectTheBest(memory: SqliteMemory | PostgresMemory, queries: num
     }
   }
 }
+
+it("leastByWords rules out no entry that would be among the best, up to so much nearer than the last of the nearest", () => {
+  const share = fc.double({ min: 0, max: 1, noNaN: true });
+  const others = fc.record({
+    cosines: fc.array(share, { minLength: 1, maxLength: 8 }),
+    missed: share,
+    words: share,
+    ahead: share,
+  });
+  fc.assert(
+    fc.property(others, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 8 }), (given, limit, topK) => {
+      const cosines = new Map([...given.cosines.entries()].slice(0, limit));
+      const scores = new Map([...cosines].map(([key, value]) => [key, fusedScore(0, value)]));
+      const least = leastByWords({ cosines, scores, limit, topK, threshold: undefined, missed: given.missed });
+      const last = cosines.size < limit ? 0 : Math.min(...cosines.values());
+      const score = fusedScore(given.words, last + given.missed * given.ahead);
+      const wanted = [...scores.values()].sort((a, b) => b - a)[topK - 1];
+      if (wanted === undefined || score >= wanted + 1e-5) expect(given.words).toBeGreaterThanOrEqual(least);
+    }),
+    { numRuns: 2_000 },
+  );
+});
 
 describe("hits by words and vectors are the best of all by both, whichever of them brings an entry there", () => {
   it("in SQLite", async () => {
