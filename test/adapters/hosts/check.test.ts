@@ -108,21 +108,27 @@ describe.concurrent("ennead check as a process", { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ["is interrupted", (run: RunningCli): void => run.interrupt(), 130],
-    ["has no reader any more", (run: RunningCli): void => run.stopReading(), 2],
-  ])("takes the process of the module along when it %s, and does not end with 0", async (_, end, expected) => {
-    // It goes on for ever, and hears of nothing.
+    ["is interrupted", "for (;;);", (run: RunningCli): void => run.interrupt(), 130],
+    [
+      "has no reader any more",
+      // Only when nobody reads is there more to report.
+      "return signalled;",
+      (run: RunningCli, pid: number): void => {
+        run.stopReading();
+        process.kill(pid, "SIGUSR2");
+      },
+      2,
+    ],
+  ])("takes the process of the module along when it %s, and does not end with 0", async (_, goesOn, end, expected) => {
     writeFileSync(
-      join(cli.place, `blocks-${expected}.mjs`),
-      `export const observer = { make: () => ({ onEvent() {
-         console.error("pid", process.pid, "");
-         if (${expected} === 130) for (;;);
-       } }) };`,
+      join(cli.place, `waits-${expected}.mjs`),
+      `const signalled = new Promise((done) => process.once("SIGUSR2", () => done({ onEvent() {} })));
+       export const observer = { make() { console.error("pid", process.pid, "waits"); ${goesOn} } };`,
     );
-    const run = cli.start(["check", `blocks-${expected}.mjs`]);
-    await vi.waitFor(() => expect(run.screen.shown).toMatch(/pid \d+ /), { timeout: 30_000 });
-    const pid = Number(/pid (\d+) /.exec(run.screen.shown)?.[1]);
-    end(run);
+    const run = cli.start(["check", `waits-${expected}.mjs`]);
+    await run.screen.see("waits");
+    const pid = Number(/pid (\d+) waits/.exec(run.screen.shown)?.[1]);
+    end(run, pid);
     expect(await run.ended).toBe(expected);
     await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 });
   });
