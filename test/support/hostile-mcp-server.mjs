@@ -87,17 +87,18 @@ const calls = {
   fail: (id) =>
     send({ id, error: { code: -32603, message: `broken: ${process.env.SECRET ?? "no secret"}`, data: { at: 1 } } }),
   result: (id, _token, { result }) => send({ id, result }),
-  /** Writes what it is told, `$ID` being the call's; then it may end, or say nothing ever again. */
-  raw: (id, _token, { text, deep = 0, times = 1, then }) => {
+  /** Writes what it is told, `$ID` being the call's; it may close its input first, and then end or say nothing ever again. */
+  raw: (id, _token, { text, deep = 0, times = 1, first, then }) => {
     const nested = text.replaceAll("$ID", String(id)).replace("$DEEP", () => "[".repeat(deep) + "]".repeat(deep));
+    // Closed before the answer: what the client sends once it has that finds nobody.
+    if (first === "closeInput") {
+      deaf = true;
+      closeSync(0);
+      setInterval(() => undefined, 1000);
+    }
     process.stdout.write(nested.repeat(times), () => {
       if (then === "exit") process.exit(0);
       if (then === "closeOutput") closeSync(1);
-      if (then === "closeInput") {
-        deaf = true;
-        closeSync(0);
-        setInterval(() => undefined, 1000);
-      }
     });
   },
   steps: (id, token, { every, count }) => {
