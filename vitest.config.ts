@@ -15,7 +15,10 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 10_000,
+    // Only what hangs comes to that: how busy the machine is decides nothing.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
   },

@@ -26,7 +26,7 @@ beforeAll(async () => {
     cpSync(part, join(place, part), { recursive: true });
   }
   symlinkSync(resolve("node_modules"), join(place, "node_modules"), "dir");
-}, 120_000);
+});
 
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
@@ -91,7 +91,7 @@ describe("the benchmark", () => {
       expect(output).toContain(title);
       expect(value).toBeGreaterThan(0);
     }
-  }, 120_000);
+  });
 
   test("measures the cold start of every model entry, each against its target", async () => {
     const { code, output } = await bench("--only", "cold-start", "--json", join(place, "cold.json"));
@@ -100,7 +100,7 @@ describe("the benchmark", () => {
     const models = entries.filter(({ out }) => out.startsWith("models-")).map(({ out }) => `cold-start.${out}`);
     expect(figures.map(({ id }) => id).sort()).toEqual(["cold-start.cpu", ...models].sort());
     for (const { id, target } of figures) expect(target, id).toBe(id === "cold-start.cpu" ? 40 : 20);
-  }, 120_000);
+  });
 
   test("measures every session store there is, and tells which were left out", async () => {
     const { code, output } = await bench("--only", "sessions", "--json", join(place, "sessions.json"));
@@ -117,7 +117,7 @@ describe("the benchmark", () => {
       expect(output).toContain(title);
       expect(Number.isFinite(value)).toBe(true);
     }
-  }, 120_000);
+  });
 
   test("takes the exponent of growth from the rounds its cases have", async () => {
     const { caseFigures } = (await import(resolve("bench/figures.mjs"))) as {
@@ -177,7 +177,7 @@ describe("the benchmark", () => {
     const { code, output } = await bench("--cases", caseFolder("wrong", wrong), "--only", "turn");
     expect(code).toBe(1);
     expect(output).toContain("what ennead did is not what the script demands");
-  }, 120_000);
+  });
 
   test("two variants that both do nothing end it too", async () => {
     const idle = `
@@ -189,5 +189,5 @@ describe("the benchmark", () => {
     const { code, output } = await bench("--cases", caseFolder("idle", idle), "--only", "turn");
     expect(code).toBe(1);
     expect(output).toContain("what bare did is not what the script demands");
-  }, 120_000);
+  });
 });

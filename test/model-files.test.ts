@@ -68,7 +68,7 @@ describe("a built model entry", () => {
       tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
     });
     ({ outputs } = metafile);
-  }, 120_000);
+  });
 
   /** Every built file that an import of this one loads, itself included. */
   function loaded(out: string): ReadonlySet<string> {

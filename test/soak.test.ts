@@ -28,9 +28,6 @@ function soak(...args: readonly string[]): Promise<Ended> {
 describe("a short soak", () => {
   test.each(["jsonl", "sqlite"])(
     "of %s loses, halves, doubles and mixes nothing when its writers are killed",
-    {
-      timeout: 120_000,
-    },
     async (store) => {
       const { code, output, noise } = await soak("--store", store, "--kills", "24");
       expect(noise).not.toContain("FAULT");
@@ -43,25 +40,19 @@ describe("a short soak", () => {
     },
   );
 
-  test.each(["jsonl", "sqlite", "memory"])(
-    "of %s leaves whole turns when agents share a session",
-    {
-      timeout: 120_000,
-    },
-    async (store) => {
-      const { code, output, noise } = await soak("--store", store, "--writers", "4", "--turns", "5");
-      expect(noise).toBe("");
-      expect(JSON.parse(output)).toMatchObject({
-        store,
-        completed: 20,
-        failed: {},
-        stored: 20,
-        messages: 80,
-        faults: 0,
-      });
-      expect(code).toBe(0);
-    },
-  );
+  test.each(["jsonl", "sqlite", "memory"])("of %s leaves whole turns when agents share a session", async (store) => {
+    const { code, output, noise } = await soak("--store", store, "--writers", "4", "--turns", "5");
+    expect(noise).toBe("");
+    expect(JSON.parse(output)).toMatchObject({
+      store,
+      completed: 20,
+      failed: {},
+      stored: 20,
+      messages: 80,
+      faults: 0,
+    });
+    expect(code).toBe(0);
+  });
 
   test.each([
     [[]],

@@ -144,9 +144,6 @@ const counts = ([read, put, pay]: readonly [number, number, number]) => ({ read,
 
 test.each(cases)(
   "killed with $point, a turn is resumed by another process: one result a call, no effect twice (S6, S2)",
-  {
-    timeout: 60_000,
-  },
   async ({ point, before, after, results, told }) => {
     const at = place(point);
     await at.kill("begin", point);
@@ -160,9 +157,7 @@ test.each(cases)(
   },
 );
 
-test("killed before the final event, a turn is over in the store: there is nothing to resume (S6)", {
-  timeout: 60_000,
-}, async () => {
+test("killed before the final event, a turn is over in the store: there is nothing to resume (S6)", async () => {
   const at = place("before the final event");
   await at.kill("begin", "before the final event");
   expect(await expectSettled(at)).toEqual(["user go", "calls c1,c2,c3", ...all, "assistant done"]);
@@ -170,9 +165,7 @@ test("killed before the final event, a turn is over in the store: there is nothi
   expect(at.effects()).toEqual(counts([1, 1, 1]));
 });
 
-test("killed again while it is resumed, a turn still comes to one result a call (S6)", {
-  timeout: 60_000,
-}, async () => {
+test("killed again while it is resumed, a turn still comes to one result a call (S6)", async () => {
   const at = place("twice");
   await at.kill("begin", "tools running");
   await at.kill("resume", "tools running");
@@ -183,9 +176,7 @@ test("killed again while it is resumed, a turn still comes to one result a call 
   expect(await expectSettled(at)).toEqual(["user go", "calls c1,c2,c3", ...payUnknown, "assistant done"]);
 });
 
-test("killed while its siblings run, a turn keeps the deferred call pending; approved, it runs once (S6, U5)", {
-  timeout: 60_000,
-}, async () => {
+test("killed while its siblings run, a turn keeps the deferred call pending; approved, it runs once (S6, U5)", async () => {
   const at = place("call deferred");
   await at.kill("begin", "call deferred");
   expect(pendingIn(await at.session())).toEqual(["c3"]);
@@ -198,9 +189,7 @@ test("killed while its siblings run, a turn keeps the deferred call pending; app
   expect(await at.finish("approve")).toEqual({ error: "invalid-input" });
 });
 
-test("killed between a decision and its call, a turn does not run the call: nobody knows whether it did (S6, U5)", {
-  timeout: 60_000,
-}, async () => {
+test("killed between a decision and its call, a turn does not run the call: nobody knows whether it did (S6, U5)", async () => {
   const at = place("decision taken");
   await at.kill("begin", "call deferred");
   await at.finish("resume");
@@ -211,9 +200,7 @@ test("killed between a decision and its call, a turn does not run the call: nobo
   expect(await expectSettled(at)).toEqual(["user go", "calls c1,c2,c3", ...payUnknown, "assistant done"]);
 });
 
-test("without takeOver the session of a killed process is resumed once its lease is dead (S6, S2)", {
-  timeout: 60_000,
-}, async () => {
+test("without takeOver the session of a killed process is resumed once its lease is dead (S6, S2)", async () => {
   const at = place("waiting");
   await at.kill("begin", "tools running");
   await using store = new SqliteSessionStore({ path: at.sessions });

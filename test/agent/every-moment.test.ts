@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { isMessage, textOf } from "../../src/domain/message.js";
 import { orderResults } from "../../src/domain/transcript.js";
 import { transcriptLaw } from "../../src/domain/transcript-law.js";
@@ -15,9 +15,6 @@ const LEVERS: readonly Lever[] = [
   { name: "the handle", pull: (turn) => turn.abort("enough") },
   { name: "the caller's signal", pull: (_, controller) => controller.abort("enough") },
 ];
-
-// Hundreds of turns each: on a busy machine that takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Long enough for what L5 promises, and no longer. */
 const A_SECOND = 1_000;

@@ -71,7 +71,7 @@ test("as many messages as an input may hold are taken together (L3)", async () =
   const many = Array.from({ length: 130_000 }, () => ({ role: "user" as const, content: "x" }));
   const { status, undelivered } = await t.agent.runTurn(many, "s");
   expect([status, undelivered]).toEqual(["completed", []]);
-}, 30_000);
+});
 
 test("who reads only the text of a turn learns that it failed, behind what was said (F099)", async () => {
   const script = [modelStep.fail(new ModelError("server", "down"), textStream("so far", 1))];

@@ -49,11 +49,11 @@ test.each([
     "append",
     "AgentError: AgentError(session): could not append to session s",
   ],
-])("a process lives until what it awaits has ended: %s", { timeout: 60_000 }, async (_, name, expected) => {
+])("a process lives until what it awaits has ended: %s", async (_, name, expected) => {
   expect(await ending(name)).toMatchObject({ code: 0, printed: expected });
 });
 
-test("a turn that is over leaves no timer that keeps a process", { timeout: 60_000 }, async () => {
+test("a turn that is over leaves no timer that keeps a process", async () => {
   const { leftMs, ...ended } = await ending("finished");
   expect(ended).toEqual({ code: 0, printed: "completed" });
   // The shortest of its timers would have kept the process for 10 s.

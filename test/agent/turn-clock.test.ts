@@ -90,9 +90,7 @@ async function expiredAfter(slow: SlowAgent, ticks: number): Promise<TurnResult 
   return end;
 }
 
-test("time that is up at any microtask of a turn ends it whole, as what it is (L2, S4)", {
-  timeout: 120_000,
-}, async () => {
+test("time that is up at any microtask of a turn ends it whole, as what it is (L2, S4)", async () => {
   let [ticks, completed, partial] = [0, 0, 0];
   const unhandled = await unhandledDuring(async () => {
     for (; completed < 3; ticks++) {

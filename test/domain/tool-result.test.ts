@@ -201,7 +201,7 @@ describe("normaliseToolReturn", () => {
     expect(normalised(deep).isError).toBe(false);
     expect(bytesOf(normalised(endless()))).toBeLessThanOrEqual(LIMIT);
     expect(bytesOf(normalised(new Array(4_000_000_000)))).toBeLessThanOrEqual(LIMIT);
-  }, 30_000);
+  });
 
   it("keeps structured data whole up to the limit, and beyond it gives cut text", () => {
     const fitting = { text: "x".repeat(LIMIT - 11) };

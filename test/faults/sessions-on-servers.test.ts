@@ -53,7 +53,7 @@ function suite(make: () => Fixture): void {
     await expect(store.load("s1")).rejects.toMatchObject({ kind: "corrupt" });
   });
 
-  test("F135: two agents on one session at the same time leave two whole turns", { timeout: 20_000 }, async () => {
+  test("F135: two agents on one session at the same time leave two whole turns", async () => {
     await using fixture = make();
     const { store } = fixture;
     await using a = await agentOn(store, toolCallResponse("echo", "c1"), stopResponse("a done"));

@@ -85,7 +85,7 @@ describe("the sqlite file", () => {
     expect(files()).toEqual(before);
   });
 
-  test("F145: an append writes as many bytes to a long session as to a short one", { timeout: 60_000 }, async () => {
+  test("F145: an append writes as many bytes to a long session as to a short one", async () => {
     await using fixture = sqliteFixture();
     const { store, path } = fixture;
     await store.save("s", { messages: [], metadata: { title: "x".repeat(20_000) }, revision: 0 });
@@ -193,9 +193,7 @@ describe("the file of a jsonl session", () => {
     expect(readdirSync(dirname(directory))).toEqual(outside);
   });
 
-  test("F145: an append writes as many bytes to a long session as to a short one", {
-    timeout: 60_000,
-  }, async () => {
+  test("F145: an append writes as many bytes to a long session as to a short one", async () => {
     await using fixture = jsonlFixture();
     const { store } = fixture;
     await store.save("s", { messages: [], metadata: { title: "x".repeat(20_000) }, revision: 0 });

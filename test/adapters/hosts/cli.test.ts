@@ -12,7 +12,7 @@ let cli: BundledCli;
 
 beforeAll(async () => {
   cli = await BundledCli.make();
-}, 60_000);
+});
 
 afterAll(() => cli.remove());
 
@@ -45,7 +45,7 @@ async function hangingServer(): Promise<{ server: Server; url: string; keys: (st
   return { server, url: `http://127.0.0.1:${port}/v1`, keys };
 }
 
-describe("ennead chat as a process", { timeout: 60_000 }, () => {
+describe("ennead chat as a process", () => {
   it("chats offline without a key, says what it is, and keeps the session in a private folder", async () => {
     const run = cli.start(["chat", "--session", "s", "--root", "dist"]);
     run.screen.type("list the files and what is 6 * 7?", "/nope", "/quit");

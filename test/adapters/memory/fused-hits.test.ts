@@ -102,7 +102,7 @@ describe("hits by words and vectors are the best of all by both, whichever of th
   });
 
   describeWith("in PostgreSQL", server, (url) => {
-    it("as well", { timeout: 60_000 }, async () => {
+    it("as well", async () => {
       await using fixture = postgresMemoryFixture(url, { embedding: { embed: vectorOf } });
       await expectTheBest(fixture.memory, 20);
     });

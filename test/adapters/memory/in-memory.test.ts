@@ -61,7 +61,7 @@ describe("InMemoryMemory", () => {
     expect(await found(memory, "deploy rollback")).toEqual(["rollback six", "deploy two", "deploy one"]);
   });
 
-  it("finds and scores any history of stores and deletes as the formula says", { timeout: 60_000 }, async () => {
+  it("finds and scores any history of stores and deletes as the formula says", async () => {
     await fc.assert(
       fc.asyncProperty(histories, (history) => expectLikeReference(new InMemoryMemory(), history)),
       { numRuns: 300 },

@@ -59,11 +59,11 @@ async function indexesOf(fixture: PostgresMemoryFixture): Promise<unknown[]> {
   return rows.map(({ relname }) => relname);
 }
 
-describe("the index of vectors in PostgreSQL", { timeout: 60_000 }, () => {
+describe("the index of vectors in PostgreSQL", () => {
   const fixture = postgresMemoryFixture(database.url, { embedding });
   const watched = watchedPool(database.url);
   const memory = fixture.open({ pool: watched.pool });
-  beforeAll(() => fixture.memory.storeAll(entriesOf(SIZE)), 60_000);
+  beforeAll(() => fixture.memory.storeAll(entriesOf(SIZE)));
   afterAll(async () => {
     await watched[Symbol.asyncDispose]();
     await fixture[Symbol.asyncDispose]();
@@ -170,7 +170,7 @@ describe("the index of vectors in PostgreSQL", { timeout: 60_000 }, () => {
   );
 });
 
-describe("the extension vector of a database", { timeout: 60_000 }, () => {
+describe("the extension vector of a database", () => {
   it("may come after the vectors and lie in another schema: then the documented statement makes the index", async () => {
     await using late = await vectorDatabase();
     await using fixture = postgresMemoryFixture(late.url, { embedding });

@@ -20,7 +20,7 @@ describeWith("PostgresMemory", server, (url) => {
   describe("by words", () => {
     runClaims({ test: it, claims: memoryPortClaims, make: () => postgresMemoryFixture(url) });
 
-    it("finds and scores any history of stores and deletes as the formula says", { timeout: 120_000 }, async () => {
+    it("finds and scores any history of stores and deletes as the formula says", async () => {
       await using fixture = postgresMemoryFixture(url);
       await fc.assert(
         fc.asyncProperty(histories, async (history) => {

@@ -54,7 +54,7 @@ async function found(memory: SqliteMemory, text: string, filter?: { readonly [na
   return hits.map(({ id }) => id);
 }
 
-describe("more vectors in a SqliteMemory than are compared one by one", { timeout: 60_000 }, () => {
+describe("more vectors in a SqliteMemory than are compared one by one", () => {
   const asItIs = { embed: (text: string) => vectorOf(text.replace("t0pic", "topic")) };
 
   it("are found as if all were compared, also within a filter that many or few pass", async () => {

@@ -31,7 +31,7 @@ function expectSound(): void {
 }
 
 describe("SqliteMemory in several processes", () => {
-  test("loses and doubles nothing when three write to a new file at once", { timeout: 60_000 }, async () => {
+  test("loses and doubles nothing when three write to a new file at once", async () => {
     const names = ["a", "b", "c"];
     const writers = names.map((name) => startWriter(name, 60));
     for (const writer of writers) writer.stdout.resume();
@@ -43,9 +43,7 @@ describe("SqliteMemory in several processes", () => {
     expectSound();
   });
 
-  test("keeps what a process that is killed was told is stored, and nothing by halves", {
-    timeout: 60_000,
-  }, async () => {
+  test("keeps what a process that is killed was told is stored, and nothing by halves", async () => {
     const writer = startWriter("killed", 1_000_000);
     const acknowledged: string[] = [];
     for await (const line of createInterface({ input: writer.stdout })) {

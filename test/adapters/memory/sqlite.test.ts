@@ -24,7 +24,7 @@ describe("SqliteMemory with vectors", () => {
 });
 
 describe("the words of SqliteMemory", () => {
-  it("find and score any history of stores and deletes as the formula says", { timeout: 60_000 }, async () => {
+  it("find and score any history of stores and deletes as the formula says", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         await using sqlite = new SqliteMemory({ path: ":memory:" });

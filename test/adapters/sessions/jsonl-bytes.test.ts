@@ -17,9 +17,7 @@ async function history({ store }: JsonlFixture): Promise<readonly LoadedSession[
   return states;
 }
 
-test("a file cut at any byte is the session as some write left it, and goes on from there", {
-  timeout: 60_000,
-}, async () => {
+test("a file cut at any byte is the session as some write left it, and goes on from there", async () => {
   await using fixture = jsonlFixture();
   const states = await history(fixture);
   const bytes = readFileSync(fixture.fileOf("s"));
@@ -57,9 +55,7 @@ const change = fc.oneof(
   }),
 );
 
-test("bytes changed anywhere before the last record are corrupt, or change nothing of the session", {
-  timeout: 60_000,
-}, async () => {
+test("bytes changed anywhere before the last record are corrupt, or change nothing of the session", async () => {
   await using fixture = jsonlFixture();
   const last = (await history(fixture)).at(-1);
   const bytes = readFileSync(fixture.fileOf("s"));

@@ -10,9 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => programs[Symbol.dispose]());
 
-test("eight processes that append to one session of a new directory lose, double and mix nothing", {
-  timeout: 120_000,
-}, async () => {
+test("eight processes that append to one session of a new directory lose, double and mix nothing", async () => {
   await using fixture = jsonlFixture();
   const names = Array.from({ length: 8 }, (_, n) => `p${n}`);
   const each = 40;

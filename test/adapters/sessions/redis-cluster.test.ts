@@ -6,7 +6,7 @@ import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
 import { describeWith, privateRedis } from "../../support/servers.js";
 
 describeWith("RedisSessionStore on a cluster", privateRedis(), (start) => {
-  test("keeps every session where its scripts can use it, by the default prefix", { timeout: 30_000 }, async () => {
+  test("keeps every session where its scripts can use it, by the default prefix", async () => {
     await using server = await start(["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"]);
     const node = new Redis(server.url);
     await node.cluster("ADDSLOTSRANGE", 0, 16_383);

@@ -78,9 +78,7 @@ const turnLines = (name: string): string[] => [
 ];
 
 function suite(kind: StorePlace["kind"], url: string): void {
-  test("agents in two processes take turns on one session: whole turns, unmixed, none lost (F135, S2)", {
-    timeout: 60_000,
-  }, async () => {
+  test("agents in two processes take turns on one session: whole turns, unmixed, none lost (F135, S2)", async () => {
     await using s = at(kind, url);
     const turns = 6;
     await using a = s.start({ name: "a", turns, onBusy: "wait" });
@@ -107,9 +105,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(session.metadata[SESSION_KEYS.turn]).toBeUndefined();
   });
 
-  test("an agent that refuses finds the other process's turn before it does anything (S2)", {
-    timeout: 30_000,
-  }, async () => {
+  test("an agent that refuses finds the other process's turn before it does anything (S2)", async () => {
     await using s = at(kind, url);
     await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true });
     await owner.printed(2);
@@ -121,9 +117,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(linesOf(await s.stored())).toEqual(turnLines("a.0"));
   });
 
-  test("the turn of a killed process is waited out, then its call has an unknown outcome and nothing is lost (S2, S6)", {
-    timeout: 30_000,
-  }, async () => {
+  test("the turn of a killed process is waited out, then its call has an unknown outcome and nothing is lost (S2, S6)", async () => {
     await using s = at(kind, url);
     const turnLeaseMs = 1_500;
     await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
@@ -142,9 +136,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(metadata[SESSION_KEYS.turn]).toBeUndefined();
   });
 
-  test("a process whose tool runs longer than its lease keeps the session, and another waits until it is through (S2)", {
-    timeout: 30_000,
-  }, async () => {
+  test("a process whose tool runs longer than its lease keeps the session, and another waits until it is through (S2)", async () => {
     await using s = at(kind, url);
     const turnLeaseMs = 600;
     await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
@@ -163,9 +155,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(linesOf(await s.stored())).toEqual([...turnLines("a.0"), ...turnLines("b.0")]);
   });
 
-  test("a process whose tool lets no heartbeat run loses the session: its next write tells it, and nothing is stored twice (S2)", {
-    timeout: 30_000,
-  }, async () => {
+  test("a process whose tool lets no heartbeat run loses the session: its next write tells it, and nothing is stored twice (S2)", async () => {
     await using s = at(kind, url);
     const turnLeaseMs = 600;
     using directory = temporaryDirectory();
@@ -189,9 +179,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     expect(metadata[SESSION_KEYS.turn]).toBeUndefined();
   });
 
-  test("clocks that differ by a minute, either way, do no harm: turns are whole, and a living lease is waited for (S2)", {
-    timeout: 60_000,
-  }, async () => {
+  test("clocks that differ by a minute, either way, do no harm: turns are whole, and a living lease is waited for (S2)", async () => {
     await using s = at(kind, url);
     const turnLeaseMs = 900;
     const turns = 3;

@@ -120,7 +120,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     console.info(`${place.kind}: ${KILLS} kills, ${unacknowledged} writes were stored and not acknowledged`);
   });
 
-  test("eight processes that open a new store at once make it once", { timeout: 60_000 }, async () => {
+  test("eight processes that open a new store at once make it once", async () => {
     const { fixture, place } = placeAt(kind, url);
     await using _ = fixture;
     const names = Array.from({ length: 8 }, (_each, n) => `p${n}`);
@@ -134,9 +134,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
 describeWith("PostgresSessionStore in several processes", postgres, (url) => {
   suite("postgres", url);
 
-  test("a process that is stopped in mid-write holds the session no longer than its timeout", {
-    timeout: 30_000,
-  }, async () => {
+  test("a process that is stopped in mid-write holds the session no longer than its timeout", async () => {
     const { fixture, place } = placeAt("postgres", url);
     await using _ = fixture;
     await using proxy = await tcpProxy(url);

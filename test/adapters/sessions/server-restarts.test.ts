@@ -21,7 +21,7 @@ function useServer(kind: StorePlace["kind"], start: Start) {
   let server: PrivateServer;
   beforeAll(async () => {
     server = await start();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
   const open = (timeoutMs = 3_000) => openAt({ kind, url: server.url, name: ownName(), timeoutMs });
   return { open, server: () => server };
@@ -48,9 +48,7 @@ function agentOn(store: ReturnType<typeof openAt>, work: () => Promise<void>): P
 function suite(kind: StorePlace["kind"], start: Start): void {
   const { open, server } = useServer(kind, start);
 
-  test("a server killed in mid-turn: the turn is a typed error, the session intact, the agent usable afterwards", {
-    timeout: 60_000,
-  }, async () => {
+  test("a server killed in mid-turn: the turn is a typed error, the session intact, the agent usable afterwards", async () => {
     await using store = open();
     let kill = true;
     await using agent = await agentOn(store, async () => {
@@ -78,9 +76,7 @@ function suite(kind: StorePlace["kind"], start: Start): void {
     expect(transcriptLaw(orderResults(messages))).toEqual([]);
   });
 
-  test("a server restarted between two turns, and in mid-turn while the tool runs, is not noticed", {
-    timeout: 60_000,
-  }, async () => {
+  test("a server restarted between two turns, and in mid-turn while the tool runs, is not noticed", async () => {
     await using store = open();
     const restart = async (): Promise<void> => {
       await server().stop();
@@ -93,9 +89,7 @@ function suite(kind: StorePlace["kind"], start: Start): void {
     expect((await store.load("s")).messages).toHaveLength(8);
   });
 
-  test("a server killed again and again loses no acknowledged append, and a repeated one is never doubled", {
-    timeout: 120_000,
-  }, async () => {
+  test("a server killed again and again loses no acknowledged append, and a repeated one is never doubled", async () => {
     await using store = open();
     let killing = true;
     let refused = 0;
@@ -144,7 +138,7 @@ describeWith("PostgresSessionStore on a full disk", postgres, (start) => {
   // The server is refused every file beyond 4 MB, which is all it can notice of a full disk.
   const { open } = useServer("postgres", () => start(["wal_recycle=off"], "ulimit -f 8192;"));
 
-  test("tells what it could not store, keeps what it has, and works on", { timeout: 60_000 }, async () => {
+  test("tells what it could not store, keeps what it has, and works on", async () => {
     await using store = open(20_000);
     const text = (): string => randomBytes(400_000).toString("base64");
     let revision = 0;
@@ -165,9 +159,7 @@ describeWith("PostgresSessionStore on a full disk", postgres, (start) => {
 describeWith("RedisSessionStore on a server without room", redis, (start) => {
   const { open, server } = useServer("redis", () => start());
 
-  test("tells what it could not store, stores nothing by halves, and works on where there is room again", {
-    timeout: 60_000,
-  }, async () => {
+  test("tells what it could not store, stores nothing by halves, and works on where there is room again", async () => {
     await using store = open();
     await using admin = adminOf(server());
     await store.append("kept", deltaOf("o", 0, [note("m")], { metadata: { k: 1 } }));

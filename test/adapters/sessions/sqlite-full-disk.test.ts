@@ -59,9 +59,7 @@ function found(make: (directory: string) => SmallDisk, why: string): Found<typeo
 }
 
 function suite(make: (directory: string) => SmallDisk): void {
-  test("a turn that finds no room is a typed error, the session is intact, and the agent goes on once there is room", {
-    timeout: 60_000,
-  }, async () => {
+  test("a turn that finds no room is a typed error, the session is intact, and the agent goes on once there is room", async () => {
     using directory = temporaryDirectory();
     const disk = make(directory.path);
     try {

@@ -33,9 +33,7 @@ async function finish(writer: Writer): Promise<{ code: number | null; noise: str
 }
 
 describe("SqliteSessionStore in several processes", () => {
-  test("loses and doubles nothing when four processes append to one session of a new file", {
-    timeout: 60_000,
-  }, async () => {
+  test("loses and doubles nothing when four processes append to one session of a new file", async () => {
     const path = join(directory.path, "shared.db");
     const each = 250;
     const names = ["a", "b", "c", "d"];
@@ -53,9 +51,7 @@ describe("SqliteSessionStore in several processes", () => {
     expect(metadata).toEqual({ a: each - 1, b: each - 1, c: each - 1, d: each - 1 });
   });
 
-  test("keeps every acknowledged append of a process that is killed, and nothing by halves", {
-    timeout: 60_000,
-  }, async () => {
+  test("keeps every acknowledged append of a process that is killed, and nothing by halves", async () => {
     const path = join(directory.path, "killed.db");
     const writer = startWriter(path, "k", 1_000_000);
     const acknowledged: string[] = [];
