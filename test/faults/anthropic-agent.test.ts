@@ -10,7 +10,7 @@ import { okResult } from "../../src/domain/tool.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
 import { testAgent, toolOutcome, type ToolStep } from "../../src/testkit/index.js";
 import { refusals } from "../adapters/models/anthropic-law.js";
-import { call, end, start, text } from "../adapters/models/anthropic-wire.js";
+import { call, end, sse, start, text } from "../adapters/models/anthropic-wire.js";
 import { loopback, type SeenRequest } from "../adapters/models/loopback.js";
 import { fieldBody } from "./anthropic-bodies.js";
 
@@ -103,6 +103,35 @@ describe("a turn of an agent over the messages wire", () => {
     expect(server.requests).toHaveLength(3);
     expect(sent(server.requests[2])[1]?.content[0]).toEqual({ type: "thinking", thinking: "hm", signature: "SIG-A" });
     expect(refusals(server.requests[2]?.body)).toEqual([]);
+  });
+
+  it("F026: a block that began in front of a call goes back in front of it, whichever speaks first", async () => {
+    const opened = (index: number, content_block: object): string =>
+      sse("content_block_start", { index, content_block });
+    const piece = (index: number, delta: object): string => sse("content_block_delta", { index, delta });
+    const found = { type: "web_search_tool_result", tool_use_id: "s1", content: [] };
+    const turn = await told(
+      start() +
+        opened(0, { type: "thinking", thinking: "", signature: "" }) +
+        opened(1, { type: "server_tool_use", id: "s1", name: "web_search", input: {} }) +
+        opened(2, found) +
+        opened(3, { type: "text", text: "" }) +
+        opened(4, { type: "tool_use", id: "t1", name: "f", input: {} }) +
+        piece(4, { type: "input_json_delta", partial_json: '{"a":1}' }) +
+        piece(3, { type: "text_delta", text: "Let me look." }) +
+        piece(1, { type: "input_json_delta", partial_json: '{"query":"z"}' }) +
+        piece(0, { type: "thinking_delta", thinking: "hm" }) +
+        piece(0, { type: "signature_delta", signature: "SIG-B" }) +
+        [4, 3, 2, 1, 0].map((index) => sse("content_block_stop", { index })).join("") +
+        end("tool_use"),
+    );
+    expect(sent(turn.requests[1])[1]?.content).toEqual([
+      { type: "thinking", thinking: "hm", signature: "SIG-B" },
+      { type: "server_tool_use", id: "s1", name: "web_search", input: { query: "z" } },
+      found,
+      { type: "text", text: "Let me look." },
+      { type: "tool_use", id: "t1", name: "f", input: { a: 1 } },
+    ]);
   });
 
   it("F080: sends a signature without text back first", async () => {

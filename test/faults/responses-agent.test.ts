@@ -5,7 +5,7 @@ import type { AgentMessage } from "../../src/domain/message.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
 import { testAgent, toolOutcome } from "../../src/testkit/index.js";
 import { type Answer, JSON_TYPE, loopback, pieces, type SeenRequest } from "../adapters/models/loopback.js";
-import { type Fields, item, streamOf } from "../adapters/models/responses-wire.js";
+import { type Fields, frame, item, streamOf } from "../adapters/models/responses-wire.js";
 import { bodyOf } from "./responses-bodies.js";
 
 type Told = {
@@ -123,6 +123,27 @@ describe("a turn of an agent over the responses wire", () => {
       "function_call_output",
     ]);
     expect(itemsOf(turn.requests[1])[1]).toEqual(thought);
+  });
+
+  it("F026: an item that began in front of a call goes back in front of it, whichever speaks first", async () => {
+    const thought = item.reasoning("CIPHER", ["hm"]);
+    const reply = { status: "completed", error: null, output: [], usage: null };
+    const added = (output_index: number, whole: Fields): string =>
+      frame("response.output_item.added", { output_index, item: whole });
+    const turn = await told(
+      added(0, item.reasoning("")) +
+        added(1, item.message("")) +
+        added(2, { ...item.call("c1", "f", ""), arguments: "" }) +
+        frame("response.function_call_arguments.delta", { output_index: 2, delta: "{}" }) +
+        frame("response.output_text.delta", { output_index: 1, content_index: 0, delta: "Let me look." }) +
+        frame("response.output_item.done", { output_index: 0, item: thought }) +
+        frame("response.completed", { response: reply }),
+    );
+    expect(turn.executed).toEqual([["f", {}]]);
+    const [, first, second, third] = itemsOf(turn.requests[1]);
+    expect(first).toEqual(thought);
+    expect(JSON.stringify(second)).toContain("Let me look.");
+    expect(third).toMatchObject({ type: "function_call", call_id: "c1" });
   });
 
   it("F172: tells a filtered reply and does not ask again", async () => {

@@ -54,6 +54,11 @@ const TABLE: readonly (readonly [name: string, raw: string, wanted: Outcome])[] 
     frame("error", { sequence_number: 3, error: { type: "server_error", message: "boom" } }),
     boom,
   ],
+  [
+    "F011 text that comes whole, without pieces of it",
+    frame("response.output_text.done", { output_index: 0, content_index: 0, text: "Hello" }) + end(),
+    { text: "Hello", finish: "stop" },
+  ],
   ["F015 no [DONE]", delta("Hello") + end(), { text: "Hello", finish: "stop" }],
   [
     "F016 the end in the middle of arguments",

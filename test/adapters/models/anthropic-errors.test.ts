@@ -186,9 +186,12 @@ describe("a stream that stalls", () => {
     expect(runtime.elapsed()).toBe(silenceMs);
   });
 
-  it("F179: is not kept alive by comments and pings", async () => {
+  it.each([
+    ["comments and pings", () => `: busy\n\n${sse("ping")}`],
+    ["usage", (n: number) => sse("message_delta", { delta: {}, usage: { output_tokens: 100 + n } })],
+  ])("F179: is not kept alive by %s", async (_, busyWith) => {
     const runtime = testRuntime();
-    const busy = Array.from({ length: 20 }, () => `: busy\n\n${sse("ping")}`);
+    const busy = Array.from({ length: 20 }, (_unused, n) => busyWith(n));
     const { fetch } = paced(runtime, [start() + text(0, "Half"), ...busy], { everyMs: 20 });
     expect(await streamed({ baseUrl: UNUSED, fetch, runtime, idleTimeoutMs: 60 })).toMatchObject({
       error: "timeout",

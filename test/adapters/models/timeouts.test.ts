@@ -158,6 +158,26 @@ describe("the limit between chunks", () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
+  it("F179: does not take empty chunks for progress", async () => {
+    const runtime = testRuntime();
+    const { model, emit, reply, aborted } = byHand();
+    const call = stream(timeouts(model, { runtime, idleTimeoutMs: 200 }));
+    emit(text("Half"));
+    const empty = [
+      text(""),
+      { type: "reasoningDelta", text: "", part: 1 },
+      { type: "toolCallDelta", index: 0 },
+    ] as const;
+    for (const chunk of empty) {
+      await runtime.advance(60);
+      emit(chunk);
+    }
+    await runtime.advance(20);
+    expect(aborted()).toBe(true);
+    reply.reject(broken("aborted"));
+    expect((await settledBy(call)).error).toMatchObject({ kind: "timeout" });
+  });
+
   it("does not end a stream that is slow but alive", async () => {
     const runtime = testRuntime();
     const call = stream(

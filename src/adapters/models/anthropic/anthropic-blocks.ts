@@ -27,6 +27,8 @@ type Block = {
 export class BlockReader {
   readonly #emit: (chunk: StreamChunk) => void;
   readonly #open = new Map<number, Block>();
+  /** The block that was opened last, while it is open. */
+  #newest: Block | undefined;
   /** The call that was opened last. */
   #call: Block | undefined;
   #count = 0;
@@ -50,9 +52,11 @@ export class BlockReader {
 
   open(index: number, start: JsonObject): void {
     this.close(index);
+    if (this.#newest !== undefined) this.#hold(this.#newest);
     const part = this.#count++;
     const block: Block = { part, start, citations: listField(start, "citations").filter(isJsonObject), json: "" };
     this.#open.set(index, block);
+    this.#newest = block;
     if (takesInput(block)) this.#call = block;
     switch (textField(start, "type")) {
       case "text":
@@ -99,6 +103,7 @@ export class BlockReader {
     const block = this.#open.get(index);
     if (block === undefined) return;
     this.#open.delete(index);
+    if (this.#newest === block) this.#newest = undefined;
     const { part, start, json, citations } = block;
     if (citations.length > 0) {
       this.#send({ type: "textDelta", text: "", part, providerData: plain({ citations }) });
@@ -117,6 +122,13 @@ export class BlockReader {
   /** Closes what the stream left open. */
   end(): void {
     for (const index of [...this.#open.keys()]) this.close(index);
+  }
+
+  /** A block that may have brought nothing yet has its place in front of the next all the same. */
+  #hold({ part, start }: Block): void {
+    if (start["type"] === "text") this.#emit({ type: "textDelta", text: "", part });
+    else if (start["type"] === "thinking" || isServerBlock(start))
+      this.#emit({ type: "reasoningDelta", text: "", part });
   }
 
   #text(part: number, text: string | undefined): void {

@@ -4,10 +4,11 @@ import type { StreamChunk } from "../../../domain/stream-chunk.js";
 import type { ChatRequest, ChunkListener, ModelPort } from "../../../ports/model.js";
 import { checkOptions } from "../common/check-options.js";
 import { askModel, decoratedModel } from "./decorated-model.js";
+import { isProgress } from "../common/is-progress.js";
 import { type DecoratorRuntime, HOLD, platformRuntime } from "../common/decorator-runtime.js";
 import { detailsOf, modelErrorWith } from "./model-error-with.js";
 
-/** How long a model call may take, in milliseconds; what is absent is not limited. Usage chunks are no token. */
+/** How long a model call may take, in milliseconds; what is absent is not limited. Usage and empty chunks are no token. */
 export type TimeoutOptions = {
   /** Until the first chunk of a streamed reply, and again after a reset. */
   readonly firstTokenTimeoutMs?: number | undefined;
@@ -105,7 +106,7 @@ class TimedCall {
   }
 
   #hear(chunk: StreamChunk): void {
-    if (chunk.type === "usage") return;
+    if (!isProgress(chunk)) return;
     this.#heard = this.#runtime.elapsed();
     const phase = chunk.type === "reset" ? "first" : "idle";
     if (phase === this.#phase) return;

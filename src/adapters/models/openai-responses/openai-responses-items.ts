@@ -43,7 +43,9 @@ export class ResponsesOutput {
 
   /** A text of an item is over; `text` is all of it. */
   whole(event: JsonObject, kind: PieceKind, text: string): void {
-    const item = this.#items.find(event);
+    const isFirst = kind !== "arguments" && !this.#items.all.some(({ type }) => type === typeOf(kind));
+    const item =
+      this.#items.find(event) ?? (isFirst ? this.#open({ type: typeOf(kind) }, outputIndex(event)) : undefined);
     if (item !== undefined) this.#rest(item, kind, partIndex(event), text);
   }
 
@@ -135,7 +137,15 @@ export class ResponsesOutput {
     return part;
   }
 
+  /** An item that has brought nothing yet has its place in front of the next all the same. */
+  #hold(item: OutputItem | undefined): void {
+    if (item === undefined || item.isOver || item.sent.size > 0) return;
+    if (item.type === "reasoning") this.#emit({ type: "reasoningDelta", text: "", part: item.place });
+    else if (item.type === "message") this.#emit({ type: "textDelta", text: "", part: this.#partOf(item, 0) });
+  }
+
   #open(source: JsonObject, index: number | undefined): OutputItem {
+    this.#hold(this.#items.all.at(-1));
     const item = this.#items.add(source, index);
     if (item.type === "function_call") {
       this.hasCalls = true;

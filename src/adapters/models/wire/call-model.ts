@@ -3,6 +3,7 @@ import type { ModelResponse } from "../../../domain/model.js";
 import { StreamAccumulator } from "../../../domain/stream.js";
 import type { StreamChunk } from "../../../domain/stream-chunk.js";
 import type { ChunkListener } from "../../../ports/model.js";
+import { isProgress } from "../common/is-progress.js";
 import type { CallLimits } from "./call-limits.js";
 import type { Endpoint } from "./endpoint.js";
 import { readErrorBody } from "./error-body.js";
@@ -97,7 +98,7 @@ async function readReply(
 ): Promise<ReplyDecoder> {
   const { limits, names } = call;
   const decoder = call.decoder((chunk) => {
-    watch.progress();
+    if (isProgress(chunk)) watch.progress();
     take(withOwnName(chunk, names));
   });
   const body = new ReplyBody(decoder.events, limits.maxLineBytes);
