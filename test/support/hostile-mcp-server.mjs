@@ -14,7 +14,11 @@ const silent = how.silent === true || (how.silentOnceThere !== undefined && exis
 if (how.silentOnceThere !== undefined) writeFileSync(how.silentOnceThere, "");
 
 const print = (line) => process.stdout.write(`${line}\n`);
-const send = (message) => print(JSON.stringify({ jsonrpc: "2.0", ...message }));
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** In the protocol of 2026 each answer says of which kind it is. */
+const typed = (result) => (how.modern === true && isObject(result) ? { resultType: "complete", ...result } : result);
+const send = ({ result, ...message }) =>
+  print(JSON.stringify({ jsonrpc: "2.0", ...message, ...(result === undefined ? {} : { result: typed(result) }) }));
 const text = (value) => ({ content: [{ type: "text", text: value }] });
 const noise = () => {
   if (how.noise === true) print('starting up...\n{"half": \n[1,2]\n{"jsonrpc":"1.0"}\n\u0000\u0001');
@@ -128,6 +132,11 @@ const calls = {
 };
 
 const answers = {
+  "server/discover": (id) => {
+    if (how.modern !== true) return;
+    const capabilities = { tools: {}, ...(how.resources === undefined ? {} : { resources: {} }) };
+    send({ id, result: { ttlMs: 0, cacheScope: "private", supportedVersions: ["2026-07-28"], capabilities } });
+  },
   initialize: (id, { protocolVersion }) => {
     if (how.exitAt === "initialize") process.exit(4);
     if (silent) return;
@@ -179,6 +188,8 @@ const answers = {
   },
   "tools/call": (id, { name, arguments: args, _meta }) => {
     noise();
+    const next = how.inTurn?.[name]?.shift();
+    if (next !== undefined) return send({ id, ...next });
     const own = (of) => (of !== undefined && Object.hasOwn(of, name) ? of[name] : undefined);
     const call =
       own(calls) ?? (() => send({ id, result: own(how.results) ?? text(`${how.says ?? "called"} ${name}`) }));

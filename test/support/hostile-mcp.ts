@@ -8,6 +8,10 @@ import type { ToolContext } from "../../src/ports/tool-provider.js";
 export type Hostility = {
   readonly tools?: readonly unknown[];
   readonly results?: Readonly<Record<string, unknown>>;
+  /** What the first calls of a tool are answered with: `{ result }` or `{ error }` each. */
+  readonly inTurn?: Readonly<Record<string, readonly object[]>>;
+  /** Speaks the protocol of 2026 alone. */
+  readonly modern?: boolean;
   readonly says?: string;
   readonly pages?: "same-cursor" | "endless" | "endless-empty" | "huge" | "one-each" | "no-list" | "null";
   readonly count?: number;
@@ -39,7 +43,8 @@ const program = resolve("test/support/hostile-mcp-server.mjs");
 
 /** How to start a server that does so. */
 export function hostile(how: Hostility = {}) {
-  return { command: process.execPath, args: [program, JSON.stringify(how)] };
+  const protocol = how.modern === true ? ("auto" as const) : undefined;
+  return { command: process.execPath, args: [program, JSON.stringify(how)], protocol };
 }
 
 /** Tools by name, each with any arguments. */

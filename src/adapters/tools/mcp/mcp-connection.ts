@@ -29,7 +29,7 @@ export type ConnectionListener = {
 };
 
 /** How a call of the agent is made. */
-export type ConnectionCall = SessionCall & {
+export type ConnectionCall = Omit<SessionCall, "onSign"> & {
   /** May be asked twice, of a session that was forgotten and of the next. */
   readonly ask: (session: McpSession, call: SessionCall) => Promise<unknown>;
   /** Throws `NoResult`. */
@@ -95,6 +95,7 @@ export class McpConnection {
         clock.touch();
         if (clock.givenUp === undefined) onProgress(progress);
       },
+      onSign: () => clock.touch(),
     };
     try {
       const session = await orAborted(this.#ready(), clock.signal);

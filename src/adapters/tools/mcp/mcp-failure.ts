@@ -50,7 +50,8 @@ export function callError(error: unknown, server: string, clock: CallClock, secr
   if (clock.givenUp === "silent") return new ToolError("timeout", `server "${server}" was silent for too long`);
   if (clock.givenUp === "too-long") return new ToolError("timeout", `the call to server "${server}" took too long`);
   if (error instanceof ToolError) return error;
-  if (error instanceof NoResult) return new ToolError("invocation-failed", `server "${server}": ${error.message}`);
+  if (error instanceof NoResult)
+    return new ToolError("invocation-failed", `server "${server}": ${secrets.hide(error.message)}`);
   if (error instanceof ProtocolError) {
     // The model may learn from what the server says.
     const kind = isUnheard(error) ? "transport" : "invocation-failed";

@@ -1,20 +1,26 @@
-import { Client, ProtocolError, type RequestOptions, type Transport } from "@modelcontextprotocol/client";
+import {
+  type Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestOptions,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../domain/json.js";
-import { askUser } from "./elicitation.js";
+import { AS_IT_IS, putAside } from "./as-it-is.js";
+import { askUser, type ElicitationReply } from "./elicitation.js";
+import { type ClientListener, newClient } from "./mcp-client.js";
 import { LONGEST_MS } from "./mcp-runtime.js";
 import type { McpServerLimits, McpSettings } from "./mcp-options.js";
 import { orAborted } from "./or-aborted.js";
 import type { OpenQuestion } from "./questions.js";
 import { readPages } from "./read-pages.js";
 import { type ListedResources, resourceTools } from "./resource-tools.js";
+import { askInRounds } from "./rounds.js";
 import { readToolPages, type ToolPages } from "./tool-pages.js";
 
 /** Whom a session tells. */
-export type SessionListener = {
+export type SessionListener = ClientListener & {
   readonly onClosed: () => void;
-  readonly onToolsChanged: () => void;
-  readonly onResourcesChanged: () => void;
-  readonly onNoise: (error: Error) => void;
   /** A person is asked, until `end`; nobody is where it gives none. */
   readonly onAsking: () => OpenQuestion | undefined;
 };
@@ -23,23 +29,21 @@ export type SessionListener = {
 export type SessionCall = {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: JsonObject) => void;
+  /** The server has said something. */
+  readonly onSign: () => void;
 };
 
-/** A server of 2025 may say nothing at all to a question it does not know. */
-const PROBE_MS = 3_000;
-
-const METHOD_NOT_FOUND = -32601;
-
-/** Answers are decoded by us: one block of a kind that the SDK does not know must not cost the others. */
-const AS_IT_IS = {
-  "~standard": { version: 1, vendor: "ennead", validate: (value: unknown) => ({ value }) },
-} as const;
+/** How long a server rests that wants to be asked again. */
+const PAUSE_MS = 250;
 
 /** One connection from its handshake to its end. Timeouts are the callers': each request has a signal. */
 export class McpSession {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #settings: McpSettings;
+  readonly #server: string;
+  readonly #listener: SessionListener;
+  readonly #gone = new AbortController();
   readonly #asked = new Set<Promise<unknown>>();
 
   constructor(
@@ -50,45 +54,22 @@ export class McpSession {
   ) {
     this.#transport = transport;
     this.#settings = settings;
-    const asks = settings.onElicitation !== undefined;
-    this.#client = new Client(settings.clientInfo, {
-      versionNegotiation: protocol === "auto" ? { mode: "auto", probe: { timeoutMs: PROBE_MS } } : { mode: "legacy" },
-      // In the protocol of 2026 changes are told only to those who ask for it.
-      listChanged: {
-        tools: { autoRefresh: false, debounceMs: 0, onChanged: listener.onToolsChanged },
-        ...(settings.resources && {
-          resources: { autoRefresh: false, debounceMs: 0, onChanged: listener.onResourcesChanged },
-        }),
-      },
-      capabilities: asks ? { elicitation: { form: {}, url: {} } } : {},
-      // Nothing of a server's is compiled: what there is to check is checked by us.
-      jsonSchemaValidator: {
-        getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
-      },
+    this.#server = server;
+    this.#listener = listener;
+    this.#client = newClient({
+      protocol,
+      settings,
+      listener,
+      elicit: (params, signal) => this.#elicit(params, signal),
     });
-    this.#client.onclose = listener.onClosed;
-    this.#client.onerror = listener.onNoise;
-    this.#client.setNotificationHandler("notifications/tools/list_changed", listener.onToolsChanged);
-    if (settings.resources)
-      this.#client.setNotificationHandler("notifications/resources/list_changed", listener.onResourcesChanged);
-    const answer = async (params: JsonObject, signal: AbortSignal): ReturnType<typeof askUser> => {
-      const question = listener.onAsking();
-      if (question === undefined) return { action: "cancel" };
-      try {
-        const waits = AbortSignal.any([signal, question.signal]);
-        return await askUser(params, { server, signal: waits }, settings.onElicitation);
-      } finally {
-        question.end();
-      }
+    this.#client.onclose = () => {
+      this.#gone.abort();
+      listener.onClosed();
     };
-    if (asks) {
-      this.#client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
-        answer(params as JsonObject, mcpReq.signal),
-      );
-    }
-    this.#client.fallbackRequestHandler = (request) => {
-      if (request.method === "elicitation/create") return Promise.resolve({ action: "decline" });
-      return Promise.reject(Object.assign(new Error("Method not found"), { code: METHOD_NOT_FOUND }));
+    const { onmessage } = transport;
+    transport.onmessage = (message, extra) => {
+      onmessage?.(message, extra);
+      if (this.#client.getProtocolEra() === "modern") putAside(message);
     };
   }
 
@@ -125,15 +106,21 @@ export class McpSession {
     };
     const resources = await all("resources/list", "resources");
     const templates = await all("resources/templates/list", "resourceTemplates").catch((error: unknown) => {
-      if (error instanceof ProtocolError && error.code === METHOD_NOT_FOUND) return [];
+      if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound) return [];
       throw error;
     });
     return { resources, templates };
   }
 
-  /** The answer to one request, not decoded. An abort of the signal tells the server, and rejects at once. */
-  async request(method: string, params: JsonObject, { signal, onProgress }: SessionCall): Promise<unknown> {
-    return this.#ask(method, params, { signal, onprogress: (progress) => onProgress(progress as JsonObject) });
+  /** The answer to one request, not decoded, behind what the server wants to know first. An abort of the signal tells the server, and rejects at once. */
+  async request(method: string, params: JsonObject, call: SessionCall): Promise<unknown> {
+    const { signal, onProgress, onSign } = call;
+    const onprogress: RequestOptions["onprogress"] = (progress) => onProgress(progress as JsonObject);
+    return askInRounds(params, {
+      ask: (asked) => this.#ask(method, asked, { signal, onprogress }).finally(onSign),
+      elicit: (question) => this.#elicit(question, AbortSignal.any([signal, this.#gone.signal])),
+      pause: () => this.#pause(signal),
+    });
   }
 
   /** Resolves when nothing is left of the connection and its process. */
@@ -145,6 +132,24 @@ export class McpSession {
   async retire(signal: AbortSignal): Promise<void> {
     await orAborted(Promise.allSettled(this.#asked), signal).catch(() => undefined);
     await this.close();
+  }
+
+  /** Asks the user, for as long as somebody waits. Never rejects. */
+  async #elicit(params: JsonObject, signal: AbortSignal): Promise<ElicitationReply> {
+    const question = this.#listener.onAsking();
+    if (question === undefined) return { action: "cancel" };
+    try {
+      const waits = AbortSignal.any([signal, question.signal]);
+      return await askUser(params, { server: this.#server, signal: waits }, this.#settings.onElicitation);
+    } finally {
+      question.end();
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = this.#settings.runtime.after(PAUSE_MS, resolve);
+    await orAborted(promise, signal).finally(stop);
   }
 
   #page(method: string, cursor: string | undefined, signal: AbortSignal): Promise<unknown> {

@@ -3,6 +3,11 @@ import { describe, expect, test } from "vitest";
 import { joinedName } from "../../../../src/adapters/tools/joined-name.js";
 import { hostile, named, started, textOf } from "../../../support/hostile-mcp.js";
 
+/** The SDK judges answers in the one protocol, and not in the other. */
+const both: [string, boolean][] = [
+  ["2025", false],
+  ["2026", true],
+];
 const tool = (name: unknown, rest: object = {}) => ({ name, inputSchema: { type: "object" }, ...rest });
 
 describe("a list of tools", () => {
@@ -30,7 +35,7 @@ describe("a list of tools", () => {
     ).toEqual(["c: is beyond the 2 tools that are read", ": is beyond the 2 tools that are read"]);
   });
 
-  test("keeps the tools that are sound, and tells of each that is not", async () => {
+  test.each(both)("keeps the tools that are sound, and tells of each that is not (%s)", async (_, modern) => {
     const tools = [
       tool("good", { description: "Is good." }),
       tool("good", { description: "Comes second." }),
@@ -47,7 +52,7 @@ describe("a list of tools", () => {
       tool("odd-output", { outputSchema: "yes" }),
       tool("no\u202ebidi", {}),
     ];
-    await using s = await started({ servers: { s: hostile({ tools }) } });
+    await using s = await started({ servers: { s: hostile({ tools, modern }) } });
     const [good, noSchema, noType, nullSchema, bidi, ...others] = await s.list();
     expect(others).toEqual([]);
     expect(noSchema).toMatchObject({ name: "s__no-schema", inputSchema: { type: "object" } });
@@ -238,9 +243,9 @@ describe("a tool that is not among the approved", () => {
   });
 });
 
-describe("a result", () => {
+describe.each(both)("a result (%s)", (_, modern) => {
   const answer = async (result: unknown, outputSchema?: object) => {
-    await using s = await started({ servers: { s: hostile({ tools: [tool("result", { outputSchema })] }) } });
+    await using s = await started({ servers: { s: hostile({ modern, tools: [tool("result", { outputSchema })] }) } });
     return await s.call("s__result", { result });
   };
 

@@ -1,0 +1,35 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+
+const SAID = Symbol("what the server said");
+
+/** What the SDK takes for the answer to whatever we ask, in the protocol that it judges answers of. */
+const COMPLETE = {
+  resultType: "complete",
+  ttlMs: 0,
+  cacheScope: "private",
+  content: [],
+  contents: [],
+  tools: [],
+  resources: [],
+  resourceTemplates: [],
+} as const;
+
+/**
+ * Answers are decoded by us: one block or tool of a kind that the SDK does not know must not cost the others. In the protocol of 2026 it judges
+ * them before anybody is asked, so that an answer to a request of ours is put aside in a message that it takes for one.
+ */
+export function putAside(message: JSONRPCMessage): void {
+  if ("result" in message && typeof message.id === "number")
+    message.result = { ...COMPLETE, [SAID]: message.result } as typeof message.result;
+}
+
+/** The schema of an answer that is handed over as the server said it. */
+export const AS_IT_IS = {
+  "~standard": {
+    version: 1,
+    vendor: "ennead",
+    validate: (value: unknown) => ({
+      value: typeof value === "object" && value !== null && SAID in value ? value[SAID] : value,
+    }),
+  },
+} as const;
