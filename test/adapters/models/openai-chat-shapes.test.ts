@@ -271,6 +271,52 @@ describe("a delta", () => {
       { prompt_tokens: "x", completion_tokens: 3, total_tokens: null, prompt_tokens_details: null },
       { outputTokens: 3 },
     ],
+    [
+      "F209: cached tokens beside the prompt, of which they cannot be a part",
+      { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30, prompt_tokens_details: { cached_tokens: 80 } },
+      { inputTokens: 100, outputTokens: 10, totalTokens: 110, cachedInputTokens: 80 },
+    ],
+    [
+      "F209: cached tokens beside the prompt, as the total says",
+      { prompt_tokens: 90, completion_tokens: 10, total_tokens: 180, prompt_tokens_details: { cached_tokens: 80 } },
+      { inputTokens: 170, outputTokens: 10, totalTokens: 180, cachedInputTokens: 80 },
+    ],
+    [
+      "F209: the names of another wire, read from the cache and written to it",
+      { input_tokens: 20, output_tokens: 10, cache_read_input_tokens: 70, cache_creation_input_tokens: 10 },
+      { inputTokens: 100, outputTokens: 10, totalTokens: 110, cachedInputTokens: 70, cacheWriteTokens: 10 },
+    ],
+    [
+      "F209: cached tokens of another wire's name within the prompt",
+      { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, cache_read_input_tokens: 80 },
+      { inputTokens: 100, outputTokens: 10, totalTokens: 110, cachedInputTokens: 80 },
+    ],
+    [
+      "F209: reasoning beside the completion",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 115,
+        completion_tokens_details: { reasoning_tokens: 5 },
+      },
+      { inputTokens: 100, outputTokens: 15, totalTokens: 115, reasoningTokens: 5 },
+    ],
+    [
+      "F209: reasoning beside the completion, and no total",
+      { prompt_tokens: 100, completion_tokens: 10, completion_tokens_details: { reasoning_tokens: 50 } },
+      { inputTokens: 100, outputTokens: 60, totalTokens: 160, reasoningTokens: 50 },
+    ],
+    [
+      "F209: cached tokens and reasoning both beside",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 195,
+        prompt_tokens_details: { cached_tokens: 80 },
+        completion_tokens_details: { reasoning_tokens: 5 },
+      },
+      { inputTokens: 180, outputTokens: 15, totalTokens: 195, cachedInputTokens: 80, reasoningTokens: 5 },
+    ],
   ])("may count usage with %s", async (_, usage, wanted) => {
     expect(await outcomeOf(delta({ content: "hi" }) + STOP + event({ choices: [], usage }))).toEqual({
       ...hi,
