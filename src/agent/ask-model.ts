@@ -2,16 +2,19 @@ import type { Turn } from "../domain/turn.js";
 import { withModelCall } from "../domain/turn.js";
 import type { ModelError } from "../domain/errors.js";
 import { type Attempt, tryOnce } from "./model-attempt.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import { ModelCall } from "./model-call.js";
 import { withEnded } from "./ended-by-hook.js";
 import { type RoundContext, roundContext } from "./model-request.js";
+import { isThenable } from "./observers.js";
 import { RoundRetries } from "./model-retry.js";
 import { takeAborted, takeExceeded, takeFailure, takeInterrupted, takeRefused, takeReply } from "./take-reply.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** One round up to the stored reply: context, request, model call with its retries. */
 export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
-  const context = await roundContext(run);
+  const made = roundContext(run);
+  const context = isThenable(made) ? await made : made;
   let counted = withCompressorCalls(run, turn);
   if ("ended" in context) return withEnded(counted, context);
   const call = new ModelCall(run);
@@ -45,7 +48,7 @@ function withCompressorCalls(run: TurnRun, turn: Turn): Turn {
 
 type Result = Exclude<Attempt, { type: "failed" | "exceeded" }>;
 
-async function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): Promise<Turn> {
+function take(run: TurnRun, call: ModelCall, turn: Turn, result: Result): Awaitable<Turn> {
   switch (result.type) {
     case "replied":
       return takeReply(run, call, turn, result);

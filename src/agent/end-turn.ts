@@ -26,7 +26,7 @@ export async function endTurn(run: TurnRun, turn: Turn, step: EndStep, entered: 
   }
   const { status, stopReason } = statusOf(end);
   const result = resultOf(run, turn, status, stopReason);
-  await afterTurn(run, result, entered);
+  if (run.stages.has("afterTurn")) await afterTurn(run, result, entered);
   if (run.defect !== undefined) throw run.defect;
   publishEnd(run, result);
   return result;
@@ -72,7 +72,7 @@ export async function stopUnstarted(run: TurnRun, reason: string, entered: numbe
   const status = abortReason === undefined ? "stopped" : "aborted";
   const result = resultOf(run, begin(), status, abortReason ?? reason);
   await run.callbacks.settleAll();
-  await afterTurn(run, result, entered);
+  if (run.stages.has("afterTurn")) await afterTurn(run, result, entered);
   return result;
 }
 
@@ -118,7 +118,6 @@ function statusOf(step: Exclude<EndStep, { type: "fail" }>): {
 }
 
 async function afterTurn(run: TurnRun, result: TurnResult, entered: number): Promise<void> {
-  if (!run.stages.has("afterTurn")) return;
   await run.stages.reverse(
     { kind: "afterTurn", result },
     entered,

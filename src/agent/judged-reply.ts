@@ -3,6 +3,7 @@ import type { AssistantPart, StoppedBy } from "../domain/message.js";
 import type { ModelResponse } from "../domain/model.js";
 import { withheldResponse } from "../domain/model-response.js";
 import type { StageOf } from "../domain/stage.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import type { ModelCall } from "./model-call.js";
 import { ALL_ENTERED } from "./stages.js";
 import type { TurnRun } from "./turn-run.js";
@@ -16,7 +17,8 @@ export function judgedReply(
   call: ModelCall,
   response: ModelResponse,
   entered: number,
-): Promise<JudgedReply> {
+): Awaitable<JudgedReply> {
+  if (!run.stages.has("afterModel")) return { response, stopped: undefined };
   return judged(run, call, { kind: "afterModel", response }, entered);
 }
 

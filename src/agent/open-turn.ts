@@ -2,6 +2,7 @@ import { pendingRecord } from "../domain/deferred-calls.js";
 import { AgentError } from "../domain/errors.js";
 import type { AgentMessage, MessageInput } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
+import type { Turn } from "../domain/turn.js";
 import { missingResults } from "./missing-results.js";
 import type { WriteChange } from "./session-writer.js";
 import { isConflict } from "./stores.js";
@@ -22,7 +23,7 @@ export type FirstWrite = {
 };
 
 /** Loads the session and makes it this turn's with the first write: results that were missing, the input, and the lease (S2, S4). */
-export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Promise<void> {
+export async function openTurn(run: TurnRun, turn: Turn, input: readonly MessageInput[]): Promise<Turn> {
   const messages = input.map(run.stamp);
   run.undelivered = messages;
   const limit = run.output?.refusal(...messages);
@@ -33,6 +34,7 @@ export async function openTurn(run: TurnRun, input: readonly MessageInput[]): Pr
     const change = SESSION_KEYS.deferred in metadata ? NOTHING_PENDING : {};
     return { messages: [...missing, ...messages], change };
   });
+  return turn;
 }
 
 /**

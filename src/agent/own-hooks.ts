@@ -30,7 +30,6 @@ export function beforeOwn(
 /** The tool's own hook sees the result first; one that throws gives the call an error result (H2). */
 export async function afterOwn(run: TurnRun, runnable: Runnable, result: ToolResult): Promise<ResultWithError> {
   const { invocation, call, entry } = runnable;
-  if (entry.provider.hooks === undefined) return { result, error: undefined };
   const input = { args: invocation.executedInput, call, result };
   const outcome = await run.scope.bounded(
     async () => run.within(() => ownHooks(entry)?.afterExecute?.(input, hookContext(run, runnable))),

@@ -28,17 +28,20 @@ export type Answered = PlacedCall & {
   readonly outcome?: ToolOutcome | undefined;
 };
 
+/** A call that waits for a decision; `by` names every hook that ever deferred it. */
+export type Deferred = PlacedCall &
+  Entered & {
+    readonly type: "deferred";
+    readonly reason: string;
+    readonly asked: ToolCall;
+    readonly by: readonly string[];
+  };
+
 /** What became of a call before its wave. */
 export type Preparation =
   | Runnable
   | Answered
-  | (PlacedCall &
-      Entered & {
-        readonly type: "deferred";
-        readonly reason: string;
-        readonly asked: ToolCall;
-        readonly by: readonly string[];
-      })
+  | Deferred
   | (PlacedCall & Entered & { readonly type: "stop"; readonly reason: string })
   | (PlacedCall & Entered & { readonly type: "abort"; readonly reason: string; readonly error?: unknown });
 

@@ -1,5 +1,6 @@
 import { type Turn, withEnding, withRound } from "../domain/turn.js";
 import { askModel } from "./ask-model.js";
+import { isThenable } from "./observers.js";
 import { resolveTools } from "./resolve-tools.js";
 import { askContinue } from "./round-end.js";
 import { poll, takeMessages } from "./take-messages.js";
@@ -7,10 +8,12 @@ import type { TurnRun } from "./turn-run.js";
 
 /** Ends the round before, begins the next, and asks the model. */
 export async function callModel(run: TurnRun, turn: Turn, options: { readonly followUps: boolean }): Promise<Turn> {
-  await endRound(run, turn);
+  const ending = endRound(run, turn);
+  if (ending !== undefined) await ending;
   beginRound(run);
   let next = withRound(turn);
-  const outside = await poll(run, options);
+  const polled = poll(run, options);
+  const outside = isThenable(polled) ? await polled : polled;
   if (outside.messages.length > 0) next = await takeMessages(run, next, outside.messages);
   if (outside.toolsChanged) next = await resolveTools(run, next, "tools-changed");
   const { stopped, hookAborted, exceeded } = next.endings;

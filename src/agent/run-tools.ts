@@ -58,9 +58,10 @@ async function runInWaves(batch: ToolBatch, placed: readonly PlacedCall[]): Prom
     }
     prepared.push(preparation);
   }
-  await batch.defer(prepared);
+  const deferred = prepared.filter((preparation) => preparation.type === "deferred");
+  if (deferred.length > 0) await batch.defer(deferred);
   for (const answered of prepared) if (answered.type === "answered") await answer(batch, answered);
-  await batch.close(rest, notStartedText(batch.run));
+  if (rest.length > 0) await batch.close(rest, notStartedText(batch.run));
   for (const wave of wavesOf(prepared.filter((preparation) => preparation.type === "run"))) await runWave(batch, wave);
 }
 
@@ -73,7 +74,7 @@ async function runOneByOne(batch: ToolBatch, placed: readonly PlacedCall[]): Pro
     if (preparation === undefined || preparation.type === "stop") {
       return batch.close(stop(batch, rest, preparation), notStartedText(batch.run));
     }
-    await batch.defer([preparation]);
+    if (preparation.type === "deferred") await batch.defer([preparation]);
     if (preparation.type === "answered") await answer(batch, preparation);
     if (preparation.type === "run") await runWave(batch, [preparation]);
   }

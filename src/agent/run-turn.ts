@@ -27,7 +27,9 @@ export type Opening =
 /** One turn from its first hook to its terminal event; the session is locked already. Rejects with `AgentError`, or a `Defect` unchanged. */
 export async function runTurn(run: TurnRun, opening: Opening): Promise<TurnResult> {
   const given = opening.type === "input" ? opening.messages : [];
-  const entry = await beforeTurn(run, given);
+  const entry: Entry = run.stages.has("beforeTurn")
+    ? await beforeTurn(run, given)
+    : { type: "go", input: given, entered: 0 };
   if (entry.type !== "go") run.undelivered = given.map(run.stamp);
   if (entry.type !== "go" && run.control.expired !== undefined)
     return refuseTurn(run, expiredError(run), entry.entered);
@@ -73,13 +75,10 @@ async function loop(run: TurnRun, opening: Opened, entered: number): Promise<Tur
 type Opened = Opening & { readonly messages: readonly MessageInput[] };
 
 /** What a hook adds where a turn goes on without input is steering: it comes behind the calls that are left. */
-async function open(run: TurnRun, turn: Turn, opening: Opened): Promise<Turn> {
-  if (opening.type === "resume") {
-    run.control.inbox.add("steering", opening.messages);
-    return resumeTurn(run, turn, opening.decisions);
-  }
-  await openTurn(run, opening.messages);
-  return turn;
+function open(run: TurnRun, turn: Turn, opening: Opened): Promise<Turn> {
+  if (opening.type === "input") return openTurn(run, turn, opening.messages);
+  run.control.inbox.add("steering", opening.messages);
+  return resumeTurn(run, turn, opening.decisions);
 }
 
 /** Does one step of the loop; what it decides is in the turn it returns. */
@@ -133,7 +132,6 @@ type Entry =
 
 /** Before anything is published (T2). */
 async function beforeTurn(run: TurnRun, input: readonly MessageInput[]): Promise<Entry> {
-  if (!run.stages.has("beforeTurn")) return { type: "go", input, entered: 0 };
   try {
     const { stage, outcome, entered } = await run.stages.forward({ kind: "beforeTurn", input });
     if (outcome?.kind === "stop") return { type: "stop", reason: outcome.reason, entered };

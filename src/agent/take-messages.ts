@@ -1,6 +1,7 @@
 import type { MessageInput } from "../domain/message.js";
 import { SESSION_KEYS } from "../domain/session.js";
 import { type Turn, withEnding } from "../domain/turn.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import { endedBy, withEnded } from "./ended-by-hook.js";
 import { accept } from "./open-turn.js";
 import type { Queue } from "./turn-inbox.js";
@@ -12,16 +13,23 @@ export type Polled = { readonly toolsChanged: boolean; readonly messages: readon
 const NOTHING: Polled = Object.freeze({ toolsChanged: false, messages: [] });
 
 /** Looks outside once a round; no step where nothing waits. Steering goes before follow-ups, which are asked for only where the turn would end (L3). */
-export async function poll(run: TurnRun, options: { readonly followUps: boolean }): Promise<Polled> {
+export function poll(run: TurnRun, options: { readonly followUps: boolean }): Awaitable<Polled> {
+  const { inbox } = run.control;
+  const queue: Queue = options.followUps && inbox.waiting("steering") === 0 ? "followUps" : "steering";
+  return toolsChanged(run) || inbox.waiting(queue) > 0 ? look(run, queue) : NOTHING;
+}
+
+function toolsChanged(run: TurnRun): boolean {
+  return run.toolsVersion !== run.wiring.lister.version;
+}
+
+async function look(run: TurnRun, queue: Queue): Promise<Polled> {
   const { inbox } = run.control;
   const { steerMode, followUpMode } = run.wiring.settings;
-  const queue: Queue = options.followUps && inbox.waiting("steering") === 0 ? "followUps" : "steering";
-  const changed = (): boolean => run.toolsVersion !== run.wiring.lister.version;
-  if (!changed() && inbox.waiting(queue) === 0) return NOTHING;
   let taken: readonly MessageInput[] = [];
   const outcome = await run.scope.step(`poll#${run.round}`, async () => {
     taken = inbox.take(queue, queue === "steering" ? steerMode : followUpMode);
-    return { toolsChanged: changed(), messages: taken };
+    return { toolsChanged: toolsChanged(run), messages: taken };
   });
   // A look that could not be told has still taken what it took; tools count as changed.
   return outcome.ok ? outcome.value : { toolsChanged: true, messages: taken };

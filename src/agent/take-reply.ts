@@ -6,6 +6,7 @@ import { type Exceeded, type Turn, withEnding, withInterruptedReply, withReply }
 import { judgedParts, judgedReply } from "./judged-reply.js";
 import type { Replied } from "./model-attempt.js";
 import { isSpoken, type ModelCall } from "./model-call.js";
+import { isThenable } from "./observers.js";
 import type { OutputLimit } from "./output-meter.js";
 import { settledParts } from "./reply-parts.js";
 import type { TurnRun } from "./turn-run.js";
@@ -13,7 +14,8 @@ import type { TurnRun } from "./turn-run.js";
 /** Asks the after hooks, publishes and stores a whole reply. One beyond the output limits is refused: taken back by a `reset`, and not stored (L2). */
 export async function takeReply(run: TurnRun, call: ModelCall, turn: Turn, reply: Replied): Promise<Turn> {
   run.now = Math.max(run.now, reply.at);
-  const { response, stopped } = await judgedReply(run, call, reply.response, reply.entered);
+  const judged = judgedReply(run, call, reply.response, reply.entered);
+  const { response, stopped } = isThenable(judged) ? await judged : judged;
   const parts = settledParts(response.parts, call.messageId, run.wiring.settings.malformedCalls);
   if (parts === undefined) {
     const error = new ModelError("response-parse", "the model called a tool with malformed arguments");

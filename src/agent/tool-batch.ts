@@ -6,7 +6,7 @@ import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.j
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { type Endings, type Turn, withEnding, withResults } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
-import type { PlacedCall, Preparation } from "./prepared-call.js";
+import type { Deferred, PlacedCall } from "./prepared-call.js";
 import { ALL_ENTERED } from "./stages.js";
 import { BatchSettler } from "./tool-settling.js";
 import type { TurnRun } from "./turn-run.js";
@@ -110,10 +110,8 @@ export class ToolBatch {
   }
 
   /** Records deferred calls before anything runs, so that no crash turns one into a lost call. */
-  async defer(prepared: readonly Preparation[]): Promise<void> {
+  async defer(fresh: readonly Deferred[]): Promise<void> {
     const { run } = this;
-    const fresh = prepared.filter((preparation) => preparation.type === "deferred");
-    if (fresh.length === 0) return;
     for (const { call, executionId, reason, asked, by } of fresh) {
       const { name: toolName, arguments: args } = asked;
       const record = { callId: call.id, executionId, toolName, arguments: args, reason, at: run.now };

@@ -6,6 +6,7 @@ import type { StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolCall, type ToolResult } from "../domain/tool.js";
 import { normaliseToolReturn } from "../domain/tool-result.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import type { BeforeExecute } from "../ports/tool-provider.js";
 import { CutOff } from "./cut-off.js";
 import { beforeOwn, failedOwn } from "./own-hooks.js";
@@ -17,14 +18,12 @@ import { hintsOf, type ToolEntry } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** Looks a call up, checks its arguments, and asks the hooks about it. Publishes `toolCallPending` first. Nothing where an interruption met a hook that was asked (L4). */
-export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Preparation | undefined> {
+export function prepareCall(run: TurnRun, placed: PlacedCall): Awaitable<Preparation | undefined> {
   const { call } = placed;
   run.bus.publish("toolCallPending", { call });
   const resumed = run.resumed.get(placed.executionId);
   if (resumed === undefined) return prepared(run, placed, call);
-  if (resumed.type === "unanswered") {
-    return unanswered(run, placed, await (runsAgain(run, call.name) ? prepared(run, placed, call) : undefined));
-  }
+  if (resumed.type === "unanswered") return preparedAgain(run, placed);
   const { decision, record, by } = resumed;
   if (!decision.approve) return refusedWith(placed, `The call was rejected: ${decision.reason}`);
   // What was approved is what had been shown: the call as hooks had made it, unless other arguments came with the decision.
@@ -33,7 +32,9 @@ export async function prepareCall(run: TurnRun, placed: PlacedCall): Promise<Pre
 }
 
 /** A call of which nobody knows whether it ran: what hooks make of it must be safe to repeat too; and whatever keeps it from running now, it may have run before (S6). */
-function unanswered(run: TurnRun, placed: PlacedCall, preparation: Preparation | undefined): Preparation {
+async function preparedAgain(run: TurnRun, placed: PlacedCall): Promise<Preparation> {
+  const { call } = placed;
+  const preparation = runsAgain(run, call.name) ? await prepared(run, placed, call) : undefined;
   const unsafe = preparation?.type === "run" && !runsAgain(run, preparation.entry.def.name);
   if (preparation === undefined || unsafe) return { ...refusedWith(placed, UNKNOWN_OUTCOME), outcome: "unknown" };
   return preparation.type === "answered" ? { ...preparation, outcome: "unknown" } : preparation;
@@ -157,18 +158,27 @@ function answered(placed: PlacedCall, given: ToolResult, entered: number): Answe
 }
 
 /** The tool's own hook, and the invocation that may run. */
-async function innermost(
+function innermost(
   run: TurnRun,
   placed: PlacedCall,
   call: ToolCall,
   found: Found,
   entered: number,
-): Promise<Preparation> {
+): Awaitable<Preparation> {
   const { entry, args, refusal } = found;
   if (refusal !== undefined || entry === undefined || args === undefined)
     return refused(placed, refusal ?? unknownTool(call), entered);
   if (entry.provider.hooks === undefined) return runnable(placed, entry, args, entered);
-  const asked = { ...call, arguments: args };
+  return askOwn(run, placed, { ...call, arguments: args }, entry, entered);
+}
+
+async function askOwn(
+  run: TurnRun,
+  placed: PlacedCall,
+  asked: ToolCall,
+  entry: ToolEntry,
+  entered: number,
+): Promise<Preparation> {
   const outcome = await beforeOwn(run, placed, entry, asked);
   if (!outcome.ok) return { type: "answered", ...placed, ...failedOwn(outcome.error), answered: false, entered };
   return afterWish(run, placed, asked, entry, outcome.value, entered);

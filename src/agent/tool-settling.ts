@@ -75,8 +75,11 @@ export class BatchSettler {
   }
 
   async #publish(before: Promise<void>, stored: Promise<void>, exchange: ToolExchange, entered: number): Promise<void> {
-    const [outcome] = [await settled(stored), await before];
-    if (!outcome.ok) throw outcome.error;
+    try {
+      await stored;
+    } finally {
+      await before;
+    }
     const run = this.#run;
     if (run.stages.has("settleTool")) {
       const note = (problem: HookFailure, stage: StageOf<"settleTool">): StageOf<"settleTool"> => {
@@ -94,8 +97,8 @@ export class BatchSettler {
     const run = this.#run;
     let { result, error } = ended.execution;
     const { runnable } = ended;
-    if (runnable !== undefined && error === undefined && ended.execution.outcome !== "not-started")
-      ({ result, error } = await afterOwn(run, runnable, result));
+    const own = runnable?.entry.provider.hooks !== undefined && ended.execution.outcome !== "not-started";
+    if (own && error === undefined) ({ result, error } = await afterOwn(run, runnable, result));
     if (error !== undefined && run.stages.has("toolError")) result = await this.#toolError(ended, error, result);
     if (!run.stages.has("afterTool")) return result;
     const stage: StageOf<"afterTool"> = {
@@ -142,17 +145,6 @@ export class BatchSettler {
     );
     if (answer === undefined) return result;
     return adopt(normaliseToolReturn(answer), "tool result");
-  }
-}
-
-async function settled(
-  promise: Promise<void>,
-): Promise<{ readonly ok: true } | { readonly ok: false; readonly error: unknown }> {
-  try {
-    await promise;
-    return { ok: true };
-  } catch (error) {
-    return { ok: false, error };
   }
 }
 

@@ -9,7 +9,8 @@ const BUDGET_USED = "The tool call was not executed: the budget for tool calls i
 /** Runs the calls of one wave together, those that `admitTool` and the budgets let through; each is settled as it ends (U4). */
 export async function runWave(batch: ToolBatch, whole: readonly Runnable[]): Promise<void> {
   const { run, settler } = batch;
-  if (batch.heldBack() || !(await admit(batch, whole))) return batch.close(whole, notStartedText(run));
+  const refused = batch.heldBack() || (run.stages.has("admitTool") && !(await admit(batch, whole)));
+  if (refused) return batch.close(whole, notStartedText(run));
   const { wave, limit } = affordable(batch, whole);
   if (limit !== undefined) await batch.close(whole.slice(wave.length), BUDGET_USED);
   const steps = wave.map((runnable) => toolStep(run, runnable, batch.heldBack));
@@ -32,7 +33,6 @@ export async function runWave(batch: ToolBatch, whole: readonly Runnable[]): Pro
 /** The last gate, in source order: a throw fails the turn, and nothing of the wave runs. */
 async function admit(batch: ToolBatch, wave: readonly Runnable[]): Promise<boolean> {
   const { run } = batch;
-  if (!run.stages.has("admitTool")) return true;
   for (const { invocation, order } of wave) {
     try {
       await run.stages.forward({ kind: "admitTool", invocation }, { sourceOrder: order });
