@@ -8,6 +8,7 @@ import { isFree } from "./draw.js";
 import type { ModelCall } from "./model-call.js";
 import type { Ended } from "./ended-by-hook.js";
 import { type PreparedRequest, prepareRequest, type RoundContext } from "./model-request.js";
+import { isThenable } from "./observers.js";
 import { withDefs } from "./tool-table.js";
 import type { TurnRun } from "./turn-run.js";
 
@@ -43,7 +44,8 @@ export type Attempt = (
 export async function tryOnce(run: TurnRun, call: ModelCall, context: RoundContext, attempt: number): Promise<Attempt> {
   let prepared: PreparedRequest | Ended;
   try {
-    prepared = await prepareRequest(run, context, attempt);
+    const made = prepareRequest(run, context, attempt);
+    prepared = isThenable(made) ? await made : made;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     return { type: "failed", error, phase: "prepare", entered: Number.POSITIVE_INFINITY };

@@ -10,6 +10,8 @@ import { compressContext } from "./compression.js";
 import { givenContext, sendable } from "./hook-messages.js";
 import { type Settings, withoutCustom } from "./settings.js";
 import type { HookEntry } from "./hook-index.js";
+import { isThenable } from "./observers.js";
+import type { Passed } from "./stages.js";
 import type { TurnRun } from "./turn-run.js";
 
 /** The request of one model call before the port sees it, and how many of its `beforeModel` hooks were entered. */
@@ -42,13 +44,23 @@ async function madeContext(run: TurnRun): Promise<RoundContext | Ended> {
 }
 
 /** Puts the system prompt in front, projects, and asks `beforeModel`. Throws `ModelError("request-build")` for what fails on the way. */
-export async function prepareRequest(
+export function prepareRequest(
   run: TurnRun,
   context: RoundContext,
   attempt: number,
-): Promise<PreparedRequest | Ended> {
-  const { system, toModelMessages } = run.wiring.settings;
-  const front = system === undefined ? [] : await systemMessages(run, system, attempt);
+): Awaitable<PreparedRequest | Ended> {
+  const { system } = run.wiring.settings;
+  if (system === undefined) return requestBehind([], run, context, attempt);
+  return systemMessages(run, system, attempt).then((front) => requestBehind(front, run, context, attempt));
+}
+
+function requestBehind(
+  front: readonly Message[],
+  run: TurnRun,
+  context: RoundContext,
+  attempt: number,
+): Awaitable<PreparedRequest | Ended> {
+  const { toModelMessages } = run.wiring.settings;
   const conversation = projected(run, context, toModelMessages, attempt);
   const messages = front.length === 0 ? conversation : front.concat(conversation);
   if (messages.at(-1)?.role === "assistant") {
@@ -60,7 +72,12 @@ export async function prepareRequest(
     checkNotEmpty(run, messages);
     return { messages, tools, options, requestContext: undefined, entered: 0 };
   }
-  const passed = await run.stages.forward({ kind: "beforeModel", messages, tools, options }, { attempt });
+  const passed = run.stages.forward<"beforeModel">({ kind: "beforeModel", messages, tools, options }, { attempt });
+  return isThenable(passed) ? passed.then((asked) => requestAs(run, asked)) : requestAs(run, passed);
+}
+
+/** The request as hooks left it. */
+function requestAs(run: TurnRun, passed: Passed<"beforeModel">): PreparedRequest | Ended {
   const ended = endedBy(passed);
   if (ended !== undefined) return ended;
   const { stage, entered, messagesBy } = passed;

@@ -2,6 +2,7 @@ import { toolCallsOf } from "../domain/message.js";
 import type { ToolCall } from "../domain/tool.js";
 import { NOT_EXECUTED } from "../domain/transcript.js";
 import { type Turn, withNoneOpen } from "../domain/turn.js";
+import { isThenable } from "./observers.js";
 import { type PlacedCall, type Preparation, wavesOf } from "./prepared-call.js";
 import { type Closed, ToolBatch } from "./tool-batch.js";
 import { prepareCall } from "./tool-preparation.js";
@@ -46,7 +47,8 @@ async function runInWaves(batch: ToolBatch, placed: readonly PlacedCall[]): Prom
   const prepared: Preparation[] = [];
   let rest: readonly Closed[] = [];
   for (const [index, call] of placed.entries()) {
-    const preparation = batch.mayPrepare ? await prepareCall(batch.run, call) : undefined;
+    const preparing = batch.mayPrepare ? prepareCall(batch.run, call) : undefined;
+    const preparation = isThenable(preparing) ? await preparing : preparing;
     if (preparation?.type === "abort") {
       const asked = [...prepared, preparation];
       const closed = placed.map((each, order) => ({ ...each, entered: asked[order]?.entered }));

@@ -8,6 +8,7 @@ import {
   type StageOf,
   type StageOutcome,
 } from "../domain/stage.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import type { HookEntry, HookIndex } from "./hook-index.js";
 import { isWhole } from "./outcome-check.js";
 import { applyPatch, copyStage } from "./stage-patch.js";
@@ -21,11 +22,12 @@ export const ALL_ENTERED = Number.POSITIVE_INFINITY;
 export class HookFailure extends Error {
   readonly entry: HookEntry;
   /** How many hooks of its stage had been entered, itself included. */
-  entered = ALL_ENTERED;
-  constructor(entry: HookEntry, kind: StageKind, cause: unknown) {
+  readonly entered: number;
+  constructor(entry: HookEntry, kind: StageKind, cause: unknown, entered = ALL_ENTERED) {
     super(`hook ${safeLabel(entry.name)} failed at ${kind}`, { cause });
     this.name = "HookFailure";
     this.entry = entry;
+    this.entered = entered;
   }
 }
 
@@ -37,6 +39,14 @@ export type Passed<K extends StageKind> = {
   /** Who gave the stage its messages last, if a hook did. */
   readonly messagesBy?: HookEntry | undefined;
   readonly entered: number;
+};
+
+/** How an after stage is run. */
+type Back<K extends StageKind> = {
+  readonly entered: number;
+  readonly each: (outcome: StageOutcome, stage: StageOf<K>) => StageOf<K>;
+  readonly failed: (failure: HookFailure, stage: StageOf<K>) => StageOf<K>;
+  readonly extras: ContextExtras;
 };
 
 /** Asks hooks at stages, in onion order. Owned by one turn. */
@@ -54,58 +64,93 @@ export class Stages {
     return this.#index[kind].length > 0;
   }
 
-  /** Runs a before stage forward; the first outcome that ends wins. Throws `HookFailure`. */
-  async forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Promise<Passed<K>> {
-    const entries = this.#index[stage.kind];
-    let current = stage;
-    let messagesBy: HookEntry | undefined;
-    for (let i = 0; i < entries.length; i++) {
-      const entry = entries[i] as HookEntry;
-      try {
-        const outcome = this.#ask(entry, current, extras);
-        const given = isThenable(outcome) ? await outcome : outcome;
-        if (given === undefined) continue;
-        if (given.kind === "defer" && given.patch !== undefined) current = this.#patched(entry, current, given.patch);
-        if (given.kind !== "next") return { stage: current, outcome: given, by: entry, entered: i + 1 };
-        current = this.#patched(entry, current, given.patch);
-        if ("messages" in given.patch && given.patch.messages !== undefined) messagesBy = entry;
-      } catch (error) {
-        if (error instanceof HookFailure) error.entered = i + 1;
-        throw error;
+  /** Runs a before stage forward; the first outcome that ends wins. At once where every hook answers at once. Throws `HookFailure`, or rejects with it. */
+  forward<K extends StageKind>(stage: StageOf<K>, extras: ContextExtras = {}): Awaitable<Passed<K>> {
+    return this.#onward({ stage, entered: 0 }, extras);
+  }
+
+  #onward<K extends StageKind>(passed: Passed<K>, extras: ContextExtras): Awaitable<Passed<K>> {
+    const entries = this.#index[passed.stage.kind];
+    let current = passed;
+    while (current.outcome === undefined && current.entered < entries.length) {
+      const before = current;
+      const entry = entries[before.entered] as HookEntry;
+      const outcome = this.#ask(entry, before.stage, extras, before.entered + 1);
+      if (isThenable(outcome)) {
+        return outcome.then((given) => this.#onward(this.#heard(entry, before, given), extras));
       }
+      current = this.#heard(entry, before, outcome);
     }
-    return { stage: current, messagesBy, entered: entries.length };
+    return current;
+  }
+
+  /** What a before stage has come to after one more hook. */
+  #heard<K extends StageKind>(by: HookEntry, passed: Passed<K>, given: StageOutcome | undefined): Passed<K> {
+    const { stage, messagesBy } = passed;
+    const entered = passed.entered + 1;
+    if (given === undefined) return { stage, messagesBy, entered };
+    const { patch } = given.kind === "next" || given.kind === "defer" ? given : NO_PATCH;
+    const patched = patch === undefined ? stage : this.#patched(by, stage, patch, entered);
+    if (given.kind !== "next") return { stage: patched, outcome: given, by, entered };
+    const gaveMessages = "messages" in given.patch && given.patch.messages !== undefined;
+    return { stage: patched, messagesBy: gaveMessages ? by : messagesBy, entered };
   }
 
   /**
    * Runs an after stage in reverse for every hook that has no matching before or whose before was entered (H1). `each` gets what a
-   * hook asked for and returns the stage the next hook sees. Throws do not keep the others from running; `failed` hears of them.
+   * hook asked for and returns the stage the next hook sees. Throws do not keep the others from running; `failed` hears of them. At once where every
+   * hook answers at once.
    */
-  async reverse<K extends StageKind>(
+  reverse<K extends StageKind>(
     stage: StageOf<K>,
     entered: number,
-    each: (outcome: StageOutcome, stage: StageOf<K>) => StageOf<K>,
-    failed: (failure: HookFailure, stage: StageOf<K>) => StageOf<K>,
+    each: Back<K>["each"],
+    failed: Back<K>["failed"],
     extras: ContextExtras = {},
-  ): Promise<StageOf<K>> {
+  ): Awaitable<StageOf<K>> {
+    return this.#backward(0, stage, { entered, each, failed, extras });
+  }
+
+  #backward<K extends StageKind>(from: number, stage: StageOf<K>, way: Back<K>): Awaitable<StageOf<K>> {
+    const entries = this.#index[stage.kind];
     let current = stage;
-    for (const entry of this.#index[stage.kind]) {
-      if (entry.pair >= entered) continue;
+    for (let i = from; i < entries.length; i++) {
+      const entry = entries[i] as HookEntry;
+      if (entry.pair >= way.entered) continue;
+      const before = current;
       try {
-        const outcome = this.#ask(entry, current, extras);
-        const given = isThenable(outcome) ? await outcome : outcome;
-        if (given === undefined) continue;
-        if (given.kind === "next" || (given.kind === "stop" && given.patch !== undefined)) {
-          current = this.#patched(entry, current, given.patch);
+        const outcome = this.#ask(entry, before, way.extras, ALL_ENTERED);
+        if (isThenable(outcome)) {
+          return outcome
+            .then((given) => this.#left(entry, before, given, way))
+            .catch((error: unknown) => this.#missed(entry, before, error, way))
+            .then((next) => this.#backward(i + 1, next, way));
         }
-        if (given.kind !== "next") current = each(given, current);
+        current = this.#left(entry, before, outcome, way);
       } catch (error) {
-        const problem = failure(entry, stage.kind, error);
-        if (!(problem instanceof HookFailure)) throw problem;
-        current = failed(problem, current);
+        current = this.#missed(entry, before, error, way);
       }
     }
     return current;
+  }
+
+  /** What one hook left of an after stage. */
+  #left<K extends StageKind>(
+    entry: HookEntry,
+    stage: StageOf<K>,
+    given: StageOutcome | undefined,
+    { each }: Back<K>,
+  ): StageOf<K> {
+    if (given === undefined) return stage;
+    const { patch } = given.kind === "next" || given.kind === "stop" ? given : NO_PATCH;
+    const patched = patch === undefined ? stage : this.#patched(entry, stage, patch, ALL_ENTERED);
+    return given.kind === "next" ? patched : each(given, patched);
+  }
+
+  #missed<K extends StageKind>(entry: HookEntry, stage: StageOf<K>, error: unknown, { failed }: Back<K>): StageOf<K> {
+    const problem = failure(entry, stage.kind, error, ALL_ENTERED);
+    if (!(problem instanceof HookFailure)) throw problem;
+    return failed(problem, stage);
   }
 
   /** Reports a failure that changes no outcome (T5). */
@@ -120,14 +165,14 @@ export class Stages {
     entry: HookEntry,
     stage: StageOf<K>,
     extras: ContextExtras,
+    entered: number,
   ): StageOutcome | undefined | Promise<StageOutcome | undefined> {
     const context = new HookStageContext(this.#view, entry.name, stage.kind, extras);
     try {
       const answer = this.#view.within(() => entry.hook.onStage(copyStage(stage as Stage), context));
-      if (!isThenable(answer)) return this.#allowed(entry, stage.kind, answer);
-      return this.#await(entry, stage.kind, answer);
+      return isThenable(answer) ? this.#await(entry, stage.kind, answer, entered) : allowed(stage.kind, answer);
     } catch (error) {
-      throw failure(entry, stage.kind, error);
+      throw failure(entry, stage.kind, error, entered);
     }
   }
 
@@ -135,30 +180,37 @@ export class Stages {
     entry: HookEntry,
     kind: StageKind,
     answer: PromiseLike<StageOutcome | undefined | void>,
+    entered: number,
   ): Promise<StageOutcome | undefined> {
     const ms = entry.hook.timeoutMs ?? this.#view.hookTimeoutMs;
     const settled = await this.#view.scope.bounded(() => answer, ms, { interruptible: kind === "beforeTool" });
-    if (!settled.ok) throw failure(entry, kind, settled.error);
-    return this.#allowed(entry, kind, settled.value);
+    try {
+      if (!settled.ok) throw settled.error;
+      return allowed(kind, settled.value);
+    } catch (error) {
+      throw failure(entry, kind, error, entered);
+    }
   }
 
-  #allowed(entry: HookEntry, kind: StageKind, outcome: StageOutcome | undefined | void): StageOutcome | undefined {
-    if (outcome === undefined || outcome === null) return undefined;
-    const allowed: readonly OutcomeKind[] = STAGE_OUTCOMES[kind];
-    if (typeof outcome === "object" && allowed.includes(outcome.kind) && isWhole(outcome)) return outcome;
-    throw failure(entry, kind, new TypeError(`${kind} does not allow this outcome`));
-  }
-
-  #patched<K extends StageKind>(entry: HookEntry, stage: StageOf<K>, patch: unknown): StageOf<K> {
+  #patched<K extends StageKind>(entry: HookEntry, stage: StageOf<K>, patch: unknown, entered: number): StageOf<K> {
     try {
       return applyPatch(stage, patch, this.#view);
     } catch (error) {
-      throw failure(entry, stage.kind, error);
+      throw failure(entry, stage.kind, error, entered);
     }
   }
 }
 
+const NO_PATCH = { patch: undefined };
+
+function allowed(kind: StageKind, outcome: StageOutcome | undefined | void): StageOutcome | undefined {
+  if (outcome === undefined || outcome === null) return undefined;
+  const kinds: readonly OutcomeKind[] = STAGE_OUTCOMES[kind];
+  if (typeof outcome === "object" && kinds.includes(outcome.kind) && isWhole(outcome)) return outcome;
+  throw new TypeError(`${kind} does not allow this outcome`);
+}
+
 /** Wraps what a hook threw; a `Defect` and what was wrapped before pass untouched. */
-function failure(entry: HookEntry, kind: StageKind, error: unknown): unknown {
-  return Defect.is(error) || error instanceof HookFailure ? error : new HookFailure(entry, kind, error);
+function failure(entry: HookEntry, kind: StageKind, error: unknown, entered: number): unknown {
+  return Defect.is(error) || error instanceof HookFailure ? error : new HookFailure(entry, kind, error, entered);
 }

@@ -9,6 +9,7 @@ import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import type { BeforeExecute } from "../ports/tool-provider.js";
 import { CutOff } from "./cut-off.js";
+import { isThenable } from "./observers.js";
 import { beforeOwn, failedOwn } from "./own-hooks.js";
 import { type Answered, type PlacedCall, type Preparation, runnable } from "./prepared-call.js";
 import type { ContextExtras } from "./stage-context.js";
@@ -69,7 +70,8 @@ async function prepared(
   try {
     const stage = { kind: "beforeTool" as const, call: asked, ...run.toolOf(asked.name) };
     const approved = decision.decision === undefined ? undefined : { approvedCall: asked };
-    passed = await run.stages.forward(stage, { sourceOrder: placed.order, ...decision, ...approved });
+    const asking = run.stages.forward(stage, { sourceOrder: placed.order, ...decision, ...approved });
+    passed = isThenable(asking) ? await asking : asking;
   } catch (error) {
     if (run.control.interrupted && isCutByInterruption(error)) return undefined;
     return failedHook(placed, error);
@@ -80,13 +82,8 @@ async function prepared(
     return { type: "deferred", ...placed, entered, reason: outcome.reason, asked: stage.call, by: hooks };
   }
   if (outcome !== undefined) return decided(placed, outcome, entered);
-  return innermost(
-    run,
-    placed,
-    stage.call,
-    stage.call === asked ? first : lookUp(run, stage.call, { prepare: false }),
-    entered,
-  );
+  const found = stage.call === asked ? first : lookUp(run, stage.call, { prepare: false });
+  return innermost(run, placed, stage.call, found, entered);
 }
 
 /** Each hook that ever deferred the call has its decision: two that ask for different reasons do not ask for ever. */

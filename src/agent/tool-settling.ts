@@ -4,7 +4,9 @@ import { type ToolMessage, toolResultMessage } from "../domain/message.js";
 import type { StageOf, StageOutcome } from "../domain/stage.js";
 import { errorResult, type ToolExchange, type ToolResult } from "../domain/tool.js";
 import { limitToolResult, normaliseToolReturn } from "../domain/tool-result.js";
+import type { Awaitable } from "../ports/awaitable.js";
 import type { Settling } from "../ports/step-scope.js";
+import { isThenable } from "./observers.js";
 import type { OutputLimit } from "./output-meter.js";
 import { afterOwn } from "./own-hooks.js";
 import type { PlacedCall, Runnable } from "./prepared-call.js";
@@ -41,7 +43,8 @@ export class BatchSettler {
   async settle(ended: EndedCall): Promise<Settling> {
     const run = this.#run;
     run.now = Math.max(run.now, ended.execution.endedAt ?? run.now);
-    const result = this.#limited(ended, await this.#afterHooks(ended));
+    const judged = this.#afterHooks(ended);
+    const result = this.#limited(ended, isThenable(judged) ? await judged : judged);
     const { exchange, message } = this.#within(ended, result);
     this.exchanges.push(exchange);
     run.exchanges.push(exchange);
@@ -93,13 +96,26 @@ export class BatchSettler {
     run.bus.publish("toolCallResult", { exchange, isError: exchange.result.isError });
   }
 
-  async #afterHooks(ended: EndedCall): Promise<ToolResult> {
-    const run = this.#run;
-    let { result, error } = ended.execution;
+  #afterHooks(ended: EndedCall): Awaitable<ToolResult> {
+    const { result, error, outcome } = ended.execution;
     const { runnable } = ended;
-    const own = runnable?.entry.provider.hooks !== undefined && ended.execution.outcome !== "not-started";
-    if (own && error === undefined) ({ result, error } = await afterOwn(run, runnable, result));
-    if (error !== undefined && run.stages.has("toolError")) result = await this.#toolError(ended, error, result);
+    if (error !== undefined) return this.#afterError(ended, error, result);
+    if (runnable?.entry.provider.hooks === undefined || outcome === "not-started")
+      return this.#afterTool(ended, result, undefined);
+    return afterOwn(this.#run, runnable, result).then((own) =>
+      own.error === undefined
+        ? this.#afterTool(ended, own.result, undefined)
+        : this.#afterError(ended, own.error, own.result),
+    );
+  }
+
+  #afterError(ended: EndedCall, error: ToolError, result: ToolResult): Awaitable<ToolResult> {
+    if (!this.#run.stages.has("toolError")) return this.#afterTool(ended, result, error);
+    return this.#toolError(ended, error, result).then((judged) => this.#afterTool(ended, judged, error));
+  }
+
+  #afterTool(ended: EndedCall, result: ToolResult, error: ToolError | undefined): Awaitable<ToolResult> {
+    const run = this.#run;
     if (!run.stages.has("afterTool")) return result;
     const stage: StageOf<"afterTool"> = {
       kind: "afterTool",
@@ -108,11 +124,11 @@ export class BatchSettler {
       ...(error === undefined ? undefined : { error }),
       ...(ended.answered ? { answered: true as const } : undefined),
     };
-    const last = await run.stages.reverse<"afterTool">(stage, ended.entered, this.#patch, this.#failed, {
-      sourceOrder: ended.order,
-    });
-    if (last.result === result) return result;
-    return adopt(normaliseToolReturn(last.result), "tool result");
+    const extras = { sourceOrder: ended.order };
+    const judged = run.stages.reverse<"afterTool">(stage, ended.entered, this.#patch, this.#failed, extras);
+    const decided = (last: StageOf<"afterTool">): ToolResult =>
+      last.result === result ? result : adopt(normaliseToolReturn(last.result), "tool result");
+    return isThenable(judged) ? judged.then(decided) : decided(judged);
   }
 
   readonly #patch = (outcome: StageOutcome, stage: StageOf<"afterTool">): StageOf<"afterTool"> => {
