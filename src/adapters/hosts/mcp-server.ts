@@ -14,6 +14,7 @@ import { HttpSessions } from "./mcp/http-sessions.js";
 import { type McpServerOptions, type McpServerSettings, serverSettings } from "./mcp/mcp-server-options.js";
 import { processStreams } from "./mcp/process-streams.js";
 import { type Streams, StreamTransport } from "./mcp/stream-transport.js";
+import { Unread } from "./mcp/unread.js";
 
 export type { McpServerOptions } from "./mcp/mcp-server-options.js";
 
@@ -40,7 +41,8 @@ export type AgentMcpServer = AsyncDisposable & {
  */
 export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): AgentMcpServer {
   const settings = serverSettings(options);
-  const shared = new AgentServer(agent, settings);
+  const unread = new Unread();
+  const shared = new AgentServer(agent, settings, unread);
   const sessions = new HttpSessions((onRequest) => shared.connection(onRequest), settings.maxSessions);
   const modern = createMcpHandler(() => shared.connection(), { legacy: "reject", onerror: settings.onError });
   const ending = Promise.withResolvers<void>();
@@ -84,7 +86,7 @@ export function mcpServer(agent: AgentApi, options: McpServerOptions = {}): Agen
       const sessionful = request.headers.has("mcp-session-id") || (await isLegacyRequest(request));
       // Looking for whoever asks, and reading what, takes time.
       if (closed !== undefined) return over();
-      return sessionful ? sessions.answer(request, owner) : modern.fetch(request);
+      return unread.counting(request, await (sessionful ? sessions.answer(request, owner) : modern.fetch(request)));
     },
     async serveStdio(streams) {
       if (streams !== undefined) return serve(streams);

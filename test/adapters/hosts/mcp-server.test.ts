@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Agent, type AgentApi, CompositionError, type Json, type PipelineHook, type ToolDef } from "ennead";
 import { approval } from "ennead/hooks/approval";
@@ -367,6 +368,67 @@ describe("over HTTP, an agent", () => {
     gate.resolve("waited");
     expect((await both?.read())?.value).toContain("waited");
     await both?.cancel();
+  });
+
+  test.each(["2025", "2026"])(
+    "keeps no more than a hundred steps of progress unread (protocol of %s)",
+    async (year) => {
+      const done = Promise.withResolvers<void>();
+      const steps = tool("steps", async ({ progress }) => {
+        for (let step = 1; step <= 1_000; step++) {
+          progress({ progress: step });
+          if (step % 50 === 0) await setImmediate();
+        }
+        done.resolve();
+        return "done";
+      });
+      await using s = await served({ tools: [steps] });
+      const io = "io.modelcontextprotocol/";
+      const modern = {
+        [`${io}protocolVersion`]: "2026-07-28",
+        [`${io}clientInfo`]: { name: "test", version: "1" },
+        [`${io}clientCapabilities`]: {},
+      };
+      const headers: Record<string, string> =
+        year === "2026"
+          ? { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "steps" }
+          : { "mcp-session-id": (await post(s.server, {})).headers.get("mcp-session-id") ?? "" };
+      const _meta = { progressToken: 1, ...(year === "2026" ? modern : undefined) };
+      const params = { name: "steps", arguments: {}, _meta };
+      const answer = await post(
+        s.server,
+        headers,
+        JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      );
+      await done.promise;
+      const told = [...(await answer.text()).matchAll(/"progress":(\d+)/g)].map(([, step]) => Number(step));
+      expect(told).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    },
+  );
+
+  test("tells a client that reads of every step, however many", async () => {
+    let read = Promise.withResolvers<void>();
+    const steps = tool("steps", async ({ progress }) => {
+      for (let step = 1; step <= 300; step++) {
+        progress({ progress: step });
+        await read.promise;
+        read = Promise.withResolvers();
+      }
+      return "done";
+    });
+    await using s = await served({ tools: [steps] });
+    await using client = await connected(s.url);
+    let seen = 0;
+    await client.callTool(
+      { name: "steps" },
+      {
+        onprogress: () => {
+          seen += 1;
+          read.resolve();
+        },
+      },
+    );
+    expect(seen).toBe(300);
   });
 
   test.each(["tools/call", "tools/list"])(

@@ -9,6 +9,7 @@ import { callInTurn } from "./call-turn.js";
 import { encodeResult } from "./encode-result.js";
 import type { McpServerSettings } from "./mcp-server-options.js";
 import { promptOf, runCommand } from "./served-commands.js";
+import type { Unread } from "./unread.js";
 
 const MAX_WORDS = 500;
 const MAX_UNSENT = 100;
@@ -17,13 +18,15 @@ const MAX_UNSENT = 100;
 export class AgentServer {
   readonly #agent: AgentApi;
   readonly #settings: McpServerSettings;
+  readonly #unread: Unread;
   /** Calls that run, and the connections that asked for them. */
   readonly #running = new Map<Promise<unknown>, Server>();
   readonly #closed = new AbortController();
 
-  constructor(agent: AgentApi, settings: McpServerSettings) {
+  constructor(agent: AgentApi, settings: McpServerSettings, unread: Unread) {
     this.#agent = agent;
     this.#settings = settings;
+    this.#unread = unread;
   }
 
   /** The protocol's side of one connection. `onRequest` hears of what is asked of the agent, before anything is done for it. */
@@ -50,7 +53,7 @@ export class AgentServer {
     server.setRequestHandler("tools/call", AS_THEY_ARE, async (params, context) => {
       onRequest(context);
       const asked = await this.#askedTool(params);
-      const onProgress = progressTo(context, onError);
+      const onProgress = progressTo(context, this.#unread, onError);
       return encodeResult(await run(context, (signal) => this.#call(asked, signal, onProgress)));
     });
     server.setRequestHandler("prompts/list", AS_THEY_ARE, () => ({ prompts: this.#commands().map(promptOf) }));
@@ -124,15 +127,19 @@ function toolOf({ name, label, description, inputSchema, outputSchema, annotatio
 
 /**
  * Partial results as the progress a client asked for: what says how far it is keeps its numbers, all else is counted and said. Of those that wait
- * to be sent there are no more than `MAX_UNSENT`; over HTTP the SDK takes each for sent, also where nobody reads.
+ * to be sent, or to be read, there are no more than `MAX_UNSENT`; what comes meanwhile is not told.
  */
-function progressTo({ mcpReq }: ServerContext, onError: (error: unknown) => void): (partial: Json) => void {
+function progressTo(
+  { mcpReq, http }: ServerContext,
+  unread: Unread,
+  onError: (error: unknown) => void,
+): (partial: Json) => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let last = 0;
   let unsent = 0;
   return (partial) => {
-    if (unsent >= MAX_UNSENT) return;
+    if (unsent >= MAX_UNSENT || unread.of(http?.req) >= MAX_UNSENT) return;
     const told = isJsonObject(partial) && typeof partial["progress"] === "number" ? partial : undefined;
     const { progress, total, message } = told ?? {
       message: typeof partial === "string" ? partial : JSON.stringify(partial),
@@ -146,6 +153,7 @@ function progressTo({ mcpReq }: ServerContext, onError: (error: unknown) => void
       ...(typeof message === "string" ? { message: safeLine(message, MAX_WORDS) } : undefined),
     };
     unsent += 1;
+    unread.add(http?.req);
     const sent = mcpReq.notify({ method: "notifications/progress", params });
     void sent.catch(onError).finally(() => (unsent -= 1));
   };
