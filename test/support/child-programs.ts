@@ -33,9 +33,9 @@ export type Child = AsyncDisposable & {
   readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
   /** What it has printed so far, by line. */
   readonly lines: readonly string[];
-  /** Resolves when it has printed so many lines, or has ended. */
+  /** Resolves when it has printed so many lines, or will print no more. */
   printed(count: number): Promise<void>;
-  /** Resolves when it has printed such a line, or has ended. */
+  /** Resolves when it has printed such a line, or will print no more. */
   printedLine(line: RegExp): Promise<void>;
   /** Resolves when it has ended and everything it printed is in `lines`. */
   ended(): Promise<{ readonly code: number | null; readonly noise: string }>;
@@ -47,8 +47,9 @@ export function startChild(program: string, argument: unknown, wrap: readonly st
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
   const lines: string[] = [];
   let waiting: { readonly is: () => boolean; readonly resolve: () => void }[] = [];
-  const tell = (all: boolean): void => {
-    const ready = waiting.filter(({ is }) => all || is());
+  let over = false;
+  const tell = (): void => {
+    const ready = waiting.filter(({ is }) => over || is());
     waiting = waiting.filter((one) => !ready.includes(one));
     for (const { resolve: resolveOne } of ready) resolveOne();
   };
@@ -58,15 +59,18 @@ export function startChild(program: string, argument: unknown, wrap: readonly st
   const reader = createInterface({ input: child.stdout });
   reader.on("line", (line) => {
     lines.push(line);
-    tell(false);
+    tell();
   });
   const read = once(reader, "close");
   const closed = once(child, "close").then(([code]) => code as number | null);
-  void read.then(() => tell(true));
+  void read.then(() => {
+    over = true;
+    tell();
+  });
   const whenIt = (is: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       waiting.push({ is, resolve });
-      tell(child.exitCode !== null || child.signalCode !== null);
+      tell();
     });
   return {
     process: child,

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { Agent } from "../../../src/agent/agent.js";
 import { systemRuntime } from "../../../src/agent/system-runtime.js";
 import { AgentError } from "../../../src/domain/errors.js";
@@ -6,6 +7,7 @@ import type { Runtime } from "../../../src/ports/runtime.js";
 import { stopResponse, toolCallResponse } from "../../../src/testkit/builders.js";
 import { openAt, type StorePlace } from "../../support/store-place.js";
 import { defineTool, Type } from "../../../src/adapters/tools/index.js";
+import { toldClock } from "./told-clock.js";
 
 /** A process of its own with an agent: runs `turns` turns on the session "s", one tool call each, and prints what happens. */
 export type AgentTask = {
@@ -14,8 +16,10 @@ export type AgentTask = {
   readonly turns: number;
   readonly onBusy: "wait" | "refuse";
   readonly turnLeaseMs?: number;
-  /** The tool waits for a line on the standard input. */
+  /** The tool waits for the line "go on" on the standard input. */
   readonly held?: boolean;
+  /** Time passes only by lines such as "pass 200" on the standard input; each is answered with "passed" and its number. */
+  readonly toldTime?: boolean;
   /** The tool uses the processor, without letting anything else run, until there is a file of this path. */
   readonly busyUntil?: string;
   /** Also tells when its first turn waits for another process's. */
@@ -27,6 +31,13 @@ export type AgentTask = {
 const task = JSON.parse(process.argv[2] ?? "") as AgentTask;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const store = openAt(task.place);
+const clock = task.toldTime === true ? toldClock(store) : undefined;
+const goOn = Promise.withResolvers<void>();
+let told = 0;
+const orders = createInterface({ input: process.stdin }).on("line", (line) => {
+  if (line === "go on") return goOn.resolve();
+  void clock?.pass(Number(line.slice("pass ".length))).then(() => say(`passed ${(told += 1)}`));
+});
 const tool = defineTool({
   name: "work",
   description: "Works.",
@@ -34,11 +45,12 @@ const tool = defineTool({
   execute: async () => {
     say("working");
     while (task.busyUntil !== undefined && !existsSync(task.busyUntil));
-    if (task.held === true) await new Promise((resolve) => void process.stdin.once("data", resolve));
+    if (task.held === true) await goOn.promise;
     return `done by ${task.name}`;
   },
 });
-const runtime: Runtime = { ...systemRuntime(), now: () => Date.now() + (task.clockAheadMs ?? 0) };
+const own = clock?.runtime ?? systemRuntime();
+const runtime: Runtime = { ...own, now: () => own.now() + (task.clockAheadMs ?? 0) };
 let turn = 0;
 const agent = await Agent.create({
   model: {
@@ -51,7 +63,7 @@ const agent = await Agent.create({
     },
   },
   tools: [tool],
-  sessions: [store],
+  sessions: [clock?.store ?? store],
   runtime,
   config: { onBusy: task.onBusy, ...(task.turnLeaseMs && { turnLeaseMs: task.turnLeaseMs }) },
 });
@@ -69,6 +81,7 @@ for (turn = 0; turn < task.turns; turn++) {
     say(`${error.kind}: ${error.cause instanceof Error ? error.cause.message : ""}`);
   }
 }
+orders.close();
 process.stdin.destroy();
 await agent.shutdown();
 await store.close();

@@ -1,11 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LoadedSession, SESSION_KEYS } from "../../../src/domain/session.js";
 import { orderResults } from "../../../src/domain/transcript.js";
 import { transcriptLaw } from "../../../src/domain/transcript-law.js";
 import { isMessage, textOf } from "../../../src/domain/message.js";
-import { childPrograms, startChild } from "../../support/child-programs.js";
+import { type Child, childPrograms, startChild } from "../../support/child-programs.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import { openAt, type StorePlace } from "../../support/store-place.js";
 import type { AgentTask } from "./server-agent.js";
@@ -47,19 +48,41 @@ function at(kind: StorePlace["kind"], url: string) {
   const { place, store, dispose } = placeOf(kind, url);
   return {
     start: (task: Omit<AgentTask, "place">) => startChild(program, { place, ...task }),
+    startTimed: (task: Omit<AgentTask, "place">) => timed(startChild(program, { place, ...task, toldTime: true })),
     stored: () => store.load("s"),
     [Symbol.asyncDispose]: dispose,
   };
 }
 
-/** Resolves with the session once `is` holds for what is stored; rejects where that takes too long. */
-async function storedOnce(stored: () => Promise<LoadedSession>, is: (session: LoadedSession) => boolean) {
-  for (const end = performance.now() + 15_000; performance.now() < end; ) {
-    const session = await stored();
-    if (is(session)) return session;
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+/** A process whose time passes only as it is told. */
+type TimedChild = Child & { pass(ms: number): Promise<void> };
+
+function timed(child: Child): TimedChild {
+  let told = 0;
+  return {
+    ...child,
+    /** What it has printed but for how its time passed. */
+    get lines() {
+      return child.lines.filter((line) => !line.startsWith("passed "));
+    },
+    /** Resolves when so much time has passed for it, or it has ended. */
+    async pass(ms) {
+      told += 1;
+      child.process.stdin.write(`pass ${ms}\n`);
+      await child.printedLine(new RegExp(`^passed ${told}$`));
+    },
+  };
+}
+
+/** Lets time pass for one after the other, as much for each, until all have ended well. */
+async function passUntilEnded(children: readonly TimedChild[], ms: number): Promise<void> {
+  let over = 0;
+  const ends = children.map((child) => child.ended().finally(() => (over += 1)));
+  while (over < children.length) {
+    for (const child of children) await child.pass(ms);
+    await setImmediate();
   }
-  throw new Error("the session never came to that");
+  expect(await Promise.all(ends)).toEqual(children.map(() => ({ code: 0, noise: "" })));
 }
 
 /** What each stored message is: its role and what it says. */
@@ -139,17 +162,18 @@ function suite(kind: StorePlace["kind"], url: string): void {
   test("a process whose tool runs longer than its lease keeps the session, and another waits until it is through (S2)", async () => {
     await using s = at(kind, url);
     const turnLeaseMs = 600;
-    await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
+    await using owner = s.startTimed({ name: "a", turns: 1, onBusy: "wait", held: true, turnLeaseMs });
     await owner.printed(2);
-    await using other = s.start({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs, tellsWaiting: true });
+    await using other = s.startTimed({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs, tellsWaiting: true });
     await other.printed(1);
     const { revision } = await s.stored();
     // A heartbeat is a third of a lease: the lease has long run out but for these.
-    await storedOnce(s.stored, (session) => session.revision >= revision + 9);
+    for (let beat = 0; beat < 9; beat++) for (const child of [owner, other]) await child.pass(turnLeaseMs / 3);
+    expect((await s.stored()).revision).toBe(revision + 9);
     expect(other.lines).toEqual(["waiting"]);
     owner.process.stdin.write("go on\n");
+    await passUntilEnded([owner, other], turnLeaseMs / 10);
     for (const child of [owner, other]) {
-      expect(await child.ended()).toEqual({ code: 0, noise: "" });
       expect(child.lines.slice(-4)).toEqual(["asked", "working", "asked", "completed"]);
     }
     expect(linesOf(await s.stored())).toEqual([...turnLines("a.0"), ...turnLines("b.0")]);
@@ -161,8 +185,8 @@ function suite(kind: StorePlace["kind"], url: string): void {
     using directory = temporaryDirectory();
     const busyUntil = join(directory.path, "done");
     await using owner = s.start({ name: "a", turns: 1, onBusy: "wait", busyUntil, turnLeaseMs });
-    await owner.printed(1);
-    await storedOnce(s.stored, ({ messages }) => messages.length === 2);
+    await owner.printed(2);
+    expect((await s.stored()).messages).toHaveLength(2);
     await using other = s.start({ name: "b", turns: 1, onBusy: "wait", turnLeaseMs });
     expect(await other.ended()).toEqual({ code: 0, noise: "" });
     expect(other.lines).toEqual(["asked", "working", "asked", "completed"]);
@@ -184,7 +208,7 @@ function suite(kind: StorePlace["kind"], url: string): void {
     const turnLeaseMs = 900;
     const turns = 3;
     const clocks = { a: -60_000, b: 0, c: 60_000 };
-    await using owner = s.start({
+    await using owner = s.startTimed({
       name: "o",
       turns: 1,
       onBusy: "wait",
@@ -194,14 +218,16 @@ function suite(kind: StorePlace["kind"], url: string): void {
     });
     await owner.printed(2);
     const children = Object.entries(clocks).map(([name, clockAheadMs]) =>
-      s.start({ name, turns, onBusy: "wait", turnLeaseMs, clockAheadMs, tellsWaiting: true }),
+      s.startTimed({ name, turns, onBusy: "wait", turnLeaseMs, clockAheadMs, tellsWaiting: true }),
     );
     for (const child of children) await child.printed(1);
     const { revision } = await s.stored();
-    await storedOnce(s.stored, (session) => session.revision >= revision + 6);
+    const all = [owner, ...children];
+    for (let beat = 0; beat < 6; beat++) for (const child of all) await child.pass(turnLeaseMs / 3);
+    expect((await s.stored()).revision).toBe(revision + 6);
     expect(children.map(({ lines }) => lines)).toEqual(children.map(() => ["waiting"]));
     owner.process.stdin.write("go on\n");
-    for (const child of [owner, ...children]) expect(await child.ended()).toEqual({ code: 0, noise: "" });
+    await passUntilEnded(all, turnLeaseMs / 10);
     const session = await s.stored();
     const lines = linesOf(session);
     const groups = Array.from({ length: lines.length / 4 }, (_, n) => lines.slice(n * 4, n * 4 + 4));
