@@ -2,6 +2,7 @@ import { JsonlSessionStore } from "../../src/adapters/sessions/jsonl.js";
 import { PostgresSessionStore } from "../../src/adapters/sessions/postgres.js";
 import { RedisSessionStore } from "../../src/adapters/sessions/redis.js";
 import { SqliteSessionStore } from "../../src/adapters/sessions/sqlite.js";
+import { PATIENCE_MS } from "./patience.js";
 
 /** A store that several processes can use, as data that can be given to another process. */
 export type StorePlace = {
@@ -17,7 +18,7 @@ export function openAt({
   kind,
   url,
   name,
-  timeoutMs,
+  timeoutMs = PATIENCE_MS,
 }: StorePlace): PostgresSessionStore | RedisSessionStore | SqliteSessionStore | JsonlSessionStore {
   if (kind === "jsonl") return new JsonlSessionStore({ directory: url });
   if (kind === "sqlite") return new SqliteSessionStore({ path: url });

@@ -2,6 +2,7 @@ import pg from "pg";
 import { PostgresMemory, type PostgresMemoryOptions } from "../../../src/adapters/memory/postgres.js";
 import { textKey } from "../../../src/domain/text-key.js";
 import type { MemoryPortFixture } from "../../../src/testkit/index.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { ownName } from "../../support/servers.js";
 
 export type PostgresMemoryFixture = MemoryPortFixture & {
@@ -22,7 +23,13 @@ export function postgresMemoryFixture(
   const opened: PostgresMemory[] = [];
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   const open = (others: Partial<PostgresMemoryOptions> = {}): PostgresMemory => {
-    const memory = new PostgresMemory({ url, schema, ...options, ...others } as PostgresMemoryOptions);
+    const memory = new PostgresMemory({
+      url,
+      schema,
+      timeoutMs: PATIENCE_MS,
+      ...options,
+      ...others,
+    } as PostgresMemoryOptions);
     opened.push(memory);
     return memory;
   };

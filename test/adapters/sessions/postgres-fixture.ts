@@ -2,6 +2,7 @@ import pg from "pg";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
 import { textKey } from "../../../src/domain/text-key.js";
 import type { SessionStoreFixture } from "../../../src/testkit/claims/index.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { ownName } from "../../support/servers.js";
 
 /** Runs SQL as a stranger would; answers the rows. */
@@ -33,7 +34,7 @@ export function postgresFixture(
   const opened: PostgresSessionStore[] = [];
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   const open = (options: { readonly timeoutMs?: number } = {}): PostgresSessionStore => {
-    const store = new PostgresSessionStore({ url, schema, ...options });
+    const store = new PostgresSessionStore({ url, schema, timeoutMs: PATIENCE_MS, ...options });
     opened.push(store);
     return store;
   };

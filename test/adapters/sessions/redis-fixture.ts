@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import { RedisSessionStore } from "../../../src/adapters/sessions/redis.js";
 import { textKey } from "../../../src/domain/text-key.js";
 import type { SessionStoreFixture } from "../../../src/testkit/claims/index.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { ownName } from "../../support/servers.js";
 
 export type RedisFixture = SessionStoreFixture & {
@@ -23,7 +24,7 @@ export function redisFixture(
   const client = new Redis(url, { lazyConnect: true });
   client.on("error", () => {});
   const open = (options: { readonly timeoutMs?: number } = {}): RedisSessionStore => {
-    const store = new RedisSessionStore({ url, prefix, ...options });
+    const store = new RedisSessionStore({ url, prefix, timeoutMs: PATIENCE_MS, ...options });
     opened.push(store);
     return store;
   };

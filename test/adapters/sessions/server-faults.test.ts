@@ -1,11 +1,12 @@
 import { inspect } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { Agent } from "../../../src/agent/agent.js";
 import { defineTool, Type } from "../../../src/adapters/tools/index.js";
 import { orderResults } from "../../../src/domain/transcript.js";
 import { transcriptLaw } from "../../../src/domain/transcript-law.js";
 import { stopResponse, toolCallResponse } from "../../../src/testkit/builders.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { describeWith, ownName, postgresUrl, redisUrl, stopServers } from "../../support/servers.js";
 import { openAt, type StorePlace } from "../../support/store-place.js";
 import { rejectionOf } from "../../support/turns.js";
@@ -20,7 +21,7 @@ afterAll(stopServers);
 type Wire = { readonly kind: StorePlace["kind"]; readonly commit: string; readonly middle: string };
 
 /** A store behind a proxy, and one beside it on the same data. */
-async function disturbed(url: string, { kind }: Wire, timeoutMs: number) {
+async function disturbed(url: string, { kind }: Wire, timeoutMs = PATIENCE_MS) {
   const name = ownName();
   const fixture = serverFixture({ kind, url, name });
   const proxy = await tcpProxy(url);
@@ -38,12 +39,15 @@ async function disturbed(url: string, { kind }: Wire, timeoutMs: number) {
   };
 }
 
+/** What a store answers whose own time is short: on a busy machine it may need more than one attempt. */
+const inItsTime = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, PATIENCE_MS);
+
 const saveError = { name: "SessionError", kind: "save" };
 const loadError = { name: "SessionError", kind: "load" };
 
 function suite(url: string, wire: Wire): void {
   test("an append whose answer is lost is a typed error; repeated under its operation id it tells what it did", async () => {
-    await using s = await disturbed(url, wire, 5_000);
+    await using s = await disturbed(url, wire);
     await s.store.append("s", deltaOf("o1", 0, [note("a")]));
     void s.proxy.disturb(wire.commit, "lose-answer");
     const delta = deltaOf("o2", 1, [note("b")], { metadata: { k: 1 } });
@@ -57,7 +61,7 @@ function suite(url: string, wire: Wire): void {
   test.each(["commit", "middle"] as const)(
     "a request lost at its %s leaves nothing, and the store works on",
     async (at) => {
-      await using s = await disturbed(url, wire, 5_000);
+      await using s = await disturbed(url, wire);
       await s.store.append("s", deltaOf("o1", 0, [note("a")]));
       for (const write of [
         () => s.store.append("s", deltaOf("o2", 1, [note("b")], { metadata: { k: 1 } })),
@@ -74,7 +78,7 @@ function suite(url: string, wire: Wire): void {
   test.each(["lose-request", "lose-answer"] as const)(
     "a connection cut in mid-turn (%s): the turn is a typed error, the session intact, and the agent usable afterwards",
     async (fault) => {
-      await using s = await disturbed(url, wire, 5_000);
+      await using s = await disturbed(url, wire);
       let cut = true;
       const execute = async (): Promise<string> => {
         if (cut) void s.proxy.disturb(wire.commit, fault);
@@ -106,7 +110,8 @@ function suite(url: string, wire: Wire): void {
 
   test("a server that falls silent is a typed error in time, at every call, and the store works on when it answers again", async () => {
     await using s = await disturbed(url, wire, 1_000);
-    await s.store.append("s", deltaOf("o1", 0, [note("a")]));
+    await s.direct.append("s", deltaOf("o1", 0, [note("a")]));
+    await inItsTime(() => s.store.load("s"));
     s.proxy.silent = true;
     const begin = performance.now();
     await Promise.all([
@@ -117,26 +122,34 @@ function suite(url: string, wire: Wire): void {
       expect(s.store.delete("s")).rejects.toMatchObject(saveError),
     ]);
     await expect(s.store.load("s")).rejects.toMatchObject(loadError);
-    expect(performance.now() - begin).toBeLessThan(8_000);
+    // Twice the default would be twenty seconds.
+    expect(performance.now() - begin).toBeLessThan(20_000);
     s.proxy.silent = false;
-    expect((await s.store.load("s")).revision).toBe(1);
-    expect(await s.store.append("s", deltaOf("o2", 1, [note("b")]))).toBe(2);
+    expect((await inItsTime(() => s.store.load("s"))).revision).toBe(1);
+    expect(await inItsTime(() => s.store.append("s", deltaOf("o2", 1, [note("b")])))).toBe(2);
     expect((await s.direct.load("s")).messages).toEqual([note("a"), note("b")]);
   });
 
   test("a write that hangs in its middle blocks no other writer beyond its timeout", async () => {
     await using s = await disturbed(url, wire, 1_000);
-    await s.store.append("s", deltaOf("o1", 0, [note("a")]));
-    const held = s.proxy.disturb(wire.middle, "hold");
-    const hanging = expect(s.store.append("s", deltaOf("o2", 1, [note("b")]))).rejects.toMatchObject(saveError);
+    await s.direct.append("s", deltaOf("o1", 0, [note("a")]));
+    let isHeld = false;
+    const held = s.proxy.disturb(wire.middle, "hold").then(() => (isHeld = true));
+    const hangs = async (): Promise<void> => {
+      const write = (): Promise<number> => s.store.append("s", deltaOf("o2", 1, [note("b")]));
+      // On a busy machine its time may be over before it has come so far.
+      do await expect(write()).rejects.toMatchObject(saveError);
+      while (!isHeld);
+    };
+    const hanging = hangs();
     await held;
     expect(await s.direct.append("s", deltaOf("o3", 1, [note("c")]))).toBe(2);
     await hanging;
-    expect((await s.store.load("s")).messages).toEqual([note("a"), note("c")]);
+    expect((await inItsTime(() => s.store.load("s"))).messages).toEqual([note("a"), note("c")]);
   });
 
   test("an append to a long session and a load of what is new send and receive what they do for a short one (F145)", async () => {
-    await using s = await disturbed(url, wire, 10_000);
+    await using s = await disturbed(url, wire);
     const trafficOf = async (id: string, revision: number): Promise<number[]> => {
       const { sent, received } = s.proxy.traffic;
       await s.store.append(id, deltaOf("next", revision, [note("next")], { metadata: { k: 1 } }));
@@ -167,7 +180,7 @@ function suite(url: string, wire: Wire): void {
       message: expect.stringContaining("ECONNREFUSED"),
     });
     await expect(store.append("s", deltaOf("o", 0, []))).rejects.toMatchObject(saveError);
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(performance.now() - begin).toBeLessThan(PATIENCE_MS / 2);
   });
 
   test("a password in the URL is in no error, whatever is wrong with it", async () => {
@@ -202,7 +215,7 @@ function suite(url: string, wire: Wire): void {
   });
 
   test("closes as often as it is asked, after the calls under way, and rejects what comes afterwards", async () => {
-    await using s = await disturbed(url, wire, 5_000);
+    await using s = await disturbed(url, wire);
     const under = s.store.append("s", deltaOf("o", 0, [note("m")]));
     await Promise.all([under, s.store.close(), s.store.close()]);
     expect(await under).toBe(1);

@@ -141,7 +141,7 @@ describeWith("PostgresSessionStore in several processes", postgres, (url) => {
     await fixture.store.append("s", deltaOf("o", 0, [note("m")]));
     const held = proxy.disturb('UPDATE "', "hold");
     const task = { name: "p", count: 1, sessions: ["s"] };
-    await using writer = startChild(program, { ...task, place: { ...place, url: proxy.url, timeoutMs: 2_000 } });
+    await using writer = startChild(program, { ...task, place: { ...place, url: proxy.url, timeoutMs: 4_000 } });
     await held;
     writer.process.kill("SIGSTOP");
     expect(await fixture.store.append("s", deltaOf("p", 1, [note("n")]))).toBe(2);

@@ -23,7 +23,7 @@ function useServer(kind: StorePlace["kind"], start: Start) {
     server = await start();
   });
   afterAll(() => server[Symbol.asyncDispose]());
-  const open = (timeoutMs = 3_000) => openAt({ kind, url: server.url, name: ownName(), timeoutMs });
+  const open = () => openAt({ kind, url: server.url, name: ownName() });
   return { open, server: () => server };
 }
 
@@ -139,7 +139,7 @@ describeWith("PostgresSessionStore on a full disk", postgres, (start) => {
   const { open } = useServer("postgres", () => start(["wal_recycle=off"], "ulimit -f 8192;"));
 
   test("tells what it could not store, keeps what it has, and works on", async () => {
-    await using store = open(20_000);
+    await using store = open();
     const text = (): string => randomBytes(400_000).toString("base64");
     let revision = 0;
     const fill = async (): Promise<void> => {
