@@ -1,5 +1,6 @@
-/** Costs of a UTF-16 unit beyond ASCII in tokens, by block: each line holds from its first unit up to the next line's. */
+/** Costs of a UTF-16 unit in tokens, but for blanks, words and signs of ASCII, by block: each line holds from its first unit up to the next line's. */
 const BLOCKS: readonly (readonly [first: number, cost: number])[] = [
+  [0, 0.8], // control characters, as in bytes that are no text
   [0x80, 0.8], // signs
   [0x250, 0.8], // phonetic, combining
   [0x370, 0.4], // Greek
@@ -30,6 +31,11 @@ const BLOCKS: readonly (readonly [first: number, cost: number])[] = [
 
 const SMALL = { whole: 6, perToken: 4 } as const;
 const CAPITALS = { whole: 4, perToken: 4 } as const;
+/** Letters beyond it are no word but a sequence, such as that of a gene: tokenizers know few pieces of it. */
+const LONGEST_WORD = 40;
+const SEQUENCE_COST = 0.5;
+/** What each letter of the languages of eastern Europe costs beside its word. */
+const RARE_COST = 0.8;
 /** From this length on, a word that keeps changing between cases and digits is an encoding. */
 const DENSE_LENGTH = 16;
 const DENSE_FACTOR = 1.25;
@@ -46,11 +52,11 @@ export function textTokens(text: string): number {
       const word = wordAt(text, at);
       tokens += word.tokens;
       at = word.end;
-    } else if (unit <= 0x20) {
+    } else if (isBlank(unit)) {
       const end = blankEnd(text, at);
       tokens += blankTokens(text, at, end);
       at = end;
-    } else if (unit < 0x80) {
+    } else if (unit > 0x20 && unit < 0x80) {
       const end = signsEnd(text, at);
       tokens += signTokens(text, at, end);
       at = end;
@@ -71,15 +77,22 @@ function wordAt(text: string, start: number): { readonly end: number; readonly t
     const end = segmentEnd(text, at);
     const length = end - at;
     if (isDigit(text.charCodeAt(at))) tokens += Math.ceil(length / 3);
-    else {
-      const { whole, perToken } = isCapital(text.charCodeAt(end - 1)) ? CAPITALS : SMALL;
-      tokens += length <= whole ? 1 : 1 + (length - whole) / perToken;
-    }
+    else tokens += letterTokens(text, at, end);
     changes += 1;
     at = end;
   }
   const length = at - start;
   return { end: at, tokens: length >= DENSE_LENGTH && changes * 6 >= length ? tokens * DENSE_FACTOR : tokens };
+}
+
+function letterTokens(text: string, start: number, end: number): number {
+  const { whole, perToken } = isCapital(text.charCodeAt(end - 1)) ? CAPITALS : SMALL;
+  const length = Math.min(end - start, LONGEST_WORD);
+  let tokens = length <= whole ? 1 : 1 + (length - whole) / perToken;
+  for (let at = start; at < end; at++) if (isRare(text.charCodeAt(at))) tokens += RARE_COST;
+  for (let at = start + length; at < end; at++)
+    tokens += text.charCodeAt(at) === text.charCodeAt(at - 1) ? 1 / perToken : SEQUENCE_COST;
+  return tokens;
 }
 
 /** Where a run of digits, of capitals, or of a capital and small letters ends: tokenizers cut there. */
@@ -100,7 +113,7 @@ function segmentEnd(text: string, start: number): number {
 
 function blankEnd(text: string, start: number): number {
   let at = start + 1;
-  while (text.charCodeAt(at) <= 0x20) at += 1;
+  while (isBlank(text.charCodeAt(at))) at += 1;
   return at;
 }
 
@@ -109,7 +122,9 @@ function blankTokens(text: string, start: number, end: number): number {
   const length = end - start;
   const first = text.charCodeAt(start);
   if (length === 1) return first === 0x20 || (first === 0x0a && isSign(text.charCodeAt(start - 1))) ? 0 : 1;
-  return 1 + length / 100;
+  let tokens = 1 + length / 100;
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === 0x0a) tokens += 1 / 24;
+  return tokens;
 }
 
 function signsEnd(text: string, start: number): number {
@@ -136,6 +151,9 @@ function blockCost(unit: number): number {
   return BLOCKS[low]?.[1] ?? 1;
 }
 
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
+}
 function isWordUnit(unit: number): boolean {
   return isSmall(unit) || isCapital(unit) || isDigit(unit);
 }
@@ -143,6 +161,10 @@ function isWordUnit(unit: number): boolean {
 function isSmall(unit: number): boolean {
   if (unit < 0x80) return unit >= 0x61 && unit <= 0x7a;
   return (unit >= 0xc0 && unit < 0x250) || (unit >= 0x1e00 && unit < 0x1f00);
+}
+/** Latin letters that the languages of western Europe do without. */
+function isRare(unit: number): boolean {
+  return unit >= 0x100 && unit < 0x180;
 }
 function isCapital(unit: number): boolean {
   return unit >= 0x41 && unit <= 0x5a;

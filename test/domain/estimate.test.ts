@@ -34,6 +34,8 @@ const texts: Readonly<Record<string, string>> = {
     "Heute ist das Wetter sehr schön, deshalb haben wir beschlossen, im Park spazieren zu gehen und Freunde zu treffen.",
   Finnish:
     "Tänään on erittäin kaunis sää, joten päätimme lähteä kävelylle puistoon. Matkalla tapasimme vanhan ystävän.",
+  Polish: "Wszyscy ludzie rodzą się wolni i równi pod względem swej godności i swych praw.",
+  Czech: "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv.",
   Vietnamese: "Hôm nay thời tiết rất đẹp nên chúng tôi quyết định đi dạo trong công viên và gặp một người bạn cũ.",
   Russian: "Сегодня очень хорошая погода, поэтому мы решили прогуляться в парке и встретили старого друга.",
   Greek: "Σήμερα ο καιρός είναι πολύ καλός, γι' αυτό αποφασίσαμε να κάνουμε μια βόλτα στο πάρκο.",
@@ -56,6 +58,11 @@ const texts: Readonly<Record<string, string>> = {
   numbers: rows.map(({ id }) => id * 7_919 + 0.5).join(", "),
   base64: noise(3_000).toString("base64"),
   hex: noise(2_000).toString("hex"),
+  "letters of a gene": Array.from(noise(3_000), (byte) => "acgt"[byte & 3]).join(""),
+  "letters of a protein": Array.from(noise(3_000), (byte) => "ACDEFGHIKLMNPQRSTVWY"[byte % 20]).join(""),
+  "bytes that are no text": Array.from(noise(3_000), (byte) => String.fromCharCode(byte & 7)).join(""),
+  "nothing but zeros": "\0".repeat(3_000),
+  "nothing but line breaks": "\n".repeat(3_000),
   boxes: "┌──────┬─────┐\n│ name │ age │\n├──────┼─────┤\n│ Ann  │  41 │\n└──────┴─────┘\n".repeat(5),
   mathematics: "∀x∈ℝ: ∃y>0 such that ∑ᵢ xᵢ² ≤ ∫₀^∞ e^{-t²} dt ≈ √π/2 → ∇·E = ρ/ε₀",
   "blank lines": "a\n\n\n\n    b\n\n        c\n".repeat(40),
@@ -77,6 +84,15 @@ describe("the estimate of text", () => {
   test("F160: 400,000 characters of base64 or hex count for what they cost", () => {
     expect(textTokens(noise(300_000).toString("base64"))).toBeGreaterThan(160_000);
     expect(textTokens(noise(200_000).toString("hex"))).toBeGreaterThan(160_000);
+  });
+
+  test("F160: so do as many letters that are no words, and as many bytes that are no text", () => {
+    const bytes = noise(400_000);
+    expect(textTokens(Array.from(bytes, (byte) => "ACGT"[byte & 3]).join(""))).toBeGreaterThan(160_000);
+    expect(textTokens(Array.from(bytes, (byte) => String.fromCharCode(97 + (byte % 26))).join(""))).toBeGreaterThan(
+      160_000,
+    );
+    expect(textTokens(Array.from(bytes, (byte) => String.fromCharCode(byte & 7)).join(""))).toBeGreaterThan(160_000);
   });
 
   test("is a count for any text at all, and no less for more of it", () => {
