@@ -55,6 +55,10 @@ describe("a request that is too long", () => {
     [400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     [400, "Invalid request: Your request exceeded model token limit: 8192"],
     [422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"],
+    [400, "messages too long"],
+    [400, "Total tokens of image and text exceed max message tokens"],
+    [400, "The prompt is longer than the model's context"],
+    [500, "context shift is disabled"],
     [422, "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000"],
   ])("is one in these words too: %i %s", async (status, message) => {
     expect(await refused(status, json(message))).toMatchObject({ kind: "context-overflow" });
@@ -63,6 +67,18 @@ describe("a request that is too long", () => {
   it("is none where a setting is too large", async () => {
     const error = await refused(422, json("`max_new_tokens` must be <= 512. Given: 600"));
     expect(error).toMatchObject({ kind: "invalid-request" });
+  });
+});
+
+describe("a request that the provider does not want to answer", () => {
+  it.each([
+    { error: { message: "Content Exists Risk", type: "invalid_request_error", code: "invalid_request_error" } },
+    { error: { code: "data_inspection_failed", message: "Input data may contain inappropriate content." } },
+    { error: { code: "DataInspectionFailed", message: "Input data is refused" } },
+    { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } },
+    { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } },
+  ])("is filtered, and not asked again: %j", async (body) => {
+    expect(await refused(400, body)).toMatchObject({ kind: "content-filter", retryable: false });
   });
 });
 

@@ -45,7 +45,7 @@ export function requestIdOf(headers: Headers): string | undefined {
 type Verdict = { readonly kind: ModelErrorKind; readonly retryable?: boolean };
 
 const OVERFLOW =
-  /context.?(?:length|window|size|limit)|maximum (?:context|prompt)|exceed.{0,20}token limit|`inputs`.{0,30}must (?:be <=|have less than)|prompt.{0,20}too long|input.{0,20}too long|too many (?:input )?tokens|reduce the length|(?:prompt|input|messages).{0,60}exceeds?.{0,40}(?:tokens|limit|length)|range of input length|model_max_prompt_tokens|request_too_large|string_above_max_length/i;
+  /context.?(?:length|window|size|limit)|maximum (?:context|prompt)|exceed.{0,20}token limit|`inputs`.{0,30}must (?:be <=|have less than)|prompt.{0,20}too long|input.{0,20}too long|too many (?:input )?tokens|reduce the length|(?:prompt|input|messages).{0,60}exceeds?.{0,40}(?:tokens|limit|length)|range of input length|context shift|(?:conversation|\bmessages|history)(?: is| are)? too (?:long|large)|exceeds? max message tokens|longer than the (?:model.{0,3} )?context|model_max_prompt_tokens|request_too_large|string_above_max_length/i;
 /** Said of a setting: what it names is no property of the conversation. */
 const SETTING =
   /\b(?:unknown|unsupported|unrecogni[sz]ed|unexpected|invalid) (?:request )?(?:parameter|argument|field|key|property|option)|(?:parameter|argument|field|property|option)\b.{0,60}(?:not supported|unsupported|not allowed|not permitted|unknown)|extra inputs are not permitted|maximum value for\W{0,3}max_|(?<!\+ ?\W?)max_(?:completion_|output_|new_)?tokens\W{1,3}(?:must|should|can ?not|may not) be/i;
@@ -53,7 +53,8 @@ const SETTING_CODE = /\b(?:unknown|unsupported)_(?:parameter|value)\b/;
 /** Statuses with which providers tell that a request is too long, and with which they tell what they do not want to answer. */
 const TOO_LONG = new Set<number | undefined>([undefined, 400, 422, 500, 502]);
 const UNWANTED = new Set<number | undefined>([undefined, 400, 403, 422, 451]);
-const FILTERED = /content.?(?:filter|policy)|responsible.?ai|moderation|flagged/i;
+const FILTERED =
+  /content.?(?:filter|policy)|responsible.?ai|moderation|flagged|inappropriate content|data.?inspection|content exists risk|\bnew_sensitive\b|敏感/i;
 const BAD_KEY =
   /(?:invalid|incorrect|expired|missing).{0,6}api.?key|api.?key.{0,12}(?:not valid|invalid|incorrect|expired)|authentication/i;
 const NO_CREDIT =
