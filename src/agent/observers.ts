@@ -32,7 +32,9 @@ export class EventBus {
   #ended = false;
   #held: (() => void)[] | undefined;
   #burst: number | undefined;
-  #waiting: TurnEvent[] | undefined;
+  #delivering = false;
+  /** Published during a delivery. */
+  readonly #waiting: TurnEvent[] = [];
   #defect: Defect | undefined;
 
   constructor(options: EventBusOptions) {
@@ -100,7 +102,7 @@ export class EventBus {
       seq,
       turnId,
       sessionId: this.#sessionId,
-      at: this.#burstTime(),
+      at: this.#burst ?? this.#beginBurst(),
       attempt,
       messageId,
       chunk,
@@ -121,26 +123,26 @@ export class EventBus {
   }
 
   /** Chunks handed over in one go share one look at the clock. */
-  #burstTime(): number {
-    if (this.#burst === undefined) {
-      this.#burst = this.#options.now();
-      void Promise.resolve().then(() => {
-        this.#burst = undefined;
-      });
-    }
-    return this.#burst;
+  #beginBurst(): number {
+    const at = this.#options.now();
+    this.#burst = at;
+    void Promise.resolve().then(() => {
+      this.#burst = undefined;
+    });
+    return at;
   }
 
   #send(event: TurnEvent): void {
-    if (this.#waiting !== undefined) {
-      this.#waiting.push(event);
+    const waiting = this.#waiting;
+    if (this.#delivering) {
+      waiting.push(event);
       return;
     }
-    const waiting: TurnEvent[] = [];
-    this.#waiting = waiting;
+    this.#delivering = true;
     this.#deliver(event);
     for (let i = 0; i < waiting.length; i++) this.#deliver(waiting[i] as TurnEvent);
-    this.#waiting = undefined;
+    if (waiting.length > 0) waiting.length = 0;
+    this.#delivering = false;
   }
 
   #deliver(event: TurnEvent): void {
