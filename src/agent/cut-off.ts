@@ -1,5 +1,5 @@
 import { Defect } from "../domain/errors.js";
-import type { Outcome } from "../ports/step-scope.js";
+import type { Outcome, StepOptions } from "../ports/step-scope.js";
 
 /** Why a step or hook was given up. */
 export class CutOff extends Error {
@@ -11,31 +11,39 @@ export class CutOff extends Error {
   }
 }
 
-/** What a scope may give up. */
-export type Cuttable = { readonly bounds: Bounds; cut(why: CutOff["why"]): void };
+/** The deadline of what has none. */
+export const NEVER = Number.POSITIVE_INFINITY;
 
-/** `deadline` is infinite where there is none. */
-export type Bounds = {
+/** What a scope may give up. `interrupted`: an interruption met it, and it is given up soon unless it ends. */
+export interface Cuttable {
   readonly keep: boolean;
   readonly interruptible: boolean;
   readonly deadline: number;
-};
+  interrupted: boolean;
+  cut(why: CutOff["why"]): void;
+}
 
 /** A step or hook that runs, and who waits for it. Settles once, by its own end or by being cut off. */
-export class RunningStep<T> {
-  readonly bounds: Bounds;
+export class RunningStep<T> implements Cuttable {
+  readonly keep: boolean;
+  readonly interruptible: boolean;
+  readonly deadline: number;
+  interrupted = false;
   readonly #over: (entry: Cuttable) => void;
   readonly #resolve: (outcome: Outcome<T>) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(
-    bounds: Bounds,
+    options: StepOptions,
+    deadline: number,
     over: (entry: Cuttable) => void,
     resolve: (outcome: Outcome<T>) => void,
     reject: (error: unknown) => void,
   ) {
+    this.keep = options.keep ?? false;
+    this.interruptible = options.interruptible ?? false;
+    this.deadline = deadline;
     this.#over = over;
-    this.bounds = bounds;
     this.#resolve = resolve;
     this.#reject = reject;
   }

@@ -1,6 +1,5 @@
 import { type AgentError, Defect, errorCategory } from "../domain/errors.js";
 import type { TurnSummary } from "../domain/event.js";
-import { SESSION_KEYS } from "../domain/session.js";
 import type { TurnResult, TurnStatus } from "../domain/turn-result.js";
 import { begin, type Turn } from "../domain/turn.js";
 import { unreachable } from "../domain/unreachable.js";
@@ -38,7 +37,7 @@ async function lastWrite(
   turn: Turn,
   failure: AgentError | undefined,
 ): Promise<{ readonly error: unknown } | undefined> {
-  const last = { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } };
+  const last = run.usageChange(turn);
   try {
     await (failure === undefined ? run.writer?.close(last) : run.writer?.discard(last));
     return undefined;

@@ -1,6 +1,6 @@
 import { Defect } from "../domain/errors.js";
 import type { Runtime } from "../ports/runtime.js";
-import { type Bounds, type Cuttable, type CutOff, RunningStep } from "./cut-off.js";
+import { type Cuttable, type CutOff, NEVER, RunningStep } from "./cut-off.js";
 import { Wave } from "./wave.js";
 import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope } from "../ports/step-scope.js";
 
@@ -11,9 +11,9 @@ import type { NamedStep, Outcome, Settling, StepContext, StepOptions, StepScope 
 const ABORT_GRACE_MS = 500;
 const LATE_MS = 750;
 const SAVE_MS = 950;
-const NEVER = Number.POSITIVE_INFINITY;
 /** Who awaits a turn gets its end, even if nothing else is left to keep the process. */
 const HOLD = { keepAlive: true };
+const NO_OPTIONS: StepOptions = Object.freeze({});
 
 type Alarm = { readonly at: number; readonly cancel: () => void };
 
@@ -30,19 +30,19 @@ export type InProcessOptions = {
 
 /**
  * Runs steps where they are, records nothing. Serves one turn at a time, which calls `abort` when its signal fires and `release` at
- * its end; it keeps no listener. A step costs one promise and one entry in a set.
+ * its end; it keeps no listener. A step costs one promise and one entry in a list.
  */
 export class InProcessScope implements StepScope {
   readonly #runtime: Runtime;
   readonly #context: { readonly signal: AbortSignal };
   readonly #names: Set<string> | undefined;
   readonly #expected: readonly string[];
-  readonly #waiting = new Set<Cuttable>();
+  /** In the order in which they began. */
+  readonly #waiting: Cuttable[] = [];
   #alarm: Alarm | undefined;
   #grace: (() => void) | undefined;
   #interruption: (() => void) | undefined;
   #interruptions = 0;
-  readonly #interrupted = new Set<Cuttable>();
   #over: "nothing" | "code" | "all" = "nothing";
 
   constructor(options: InProcessOptions) {
@@ -64,7 +64,7 @@ export class InProcessScope implements StepScope {
       if (this.#names !== undefined) this.#claim(this.#names, name);
       const before = this.#interruptions;
       const running = run(context);
-      return this.#race(running, this.#bounds(options?.timeoutMs, options), before !== this.#interruptions);
+      return this.#race(running, options?.timeoutMs, options, before !== this.#interruptions);
     } catch (error) {
       return failed(error);
     }
@@ -72,7 +72,7 @@ export class InProcessScope implements StepScope {
 
   bounded<T>(run: () => PromiseLike<T>, ms?: number, options?: StepOptions): Promise<Outcome<T>> {
     try {
-      return this.#race(run(), this.#bounds(ms, options));
+      return this.#race(run(), ms, options);
     } catch (error) {
       return failed(error);
     }
@@ -96,7 +96,7 @@ export class InProcessScope implements StepScope {
     if (this.#grace !== undefined) return;
     const giveUp = (over: "nothing" | "code" | "all"): void => {
       this.#over = over;
-      this.#cut(({ bounds }) => over === "all" || !bounds.keep, "aborted");
+      this.#cut(({ keep }) => over === "all" || !keep, "aborted");
     };
     const grace = this.#runtime.after(ABORT_GRACE_MS, () => giveUp("nothing"), HOLD);
     const late = this.#runtime.after(LATE_MS, () => giveUp("code"), HOLD);
@@ -111,13 +111,12 @@ export class InProcessScope implements StepScope {
   /** Gives what is interruptible and runs now the grace; what begins later is not meant. */
   interrupt(): void {
     this.#interruptions += 1;
-    for (const entry of this.#waiting) if (entry.bounds.interruptible) this.#interrupted.add(entry);
+    for (const entry of this.#waiting) if (entry.interruptible) entry.interrupted = true;
     this.#interruption ??= this.#runtime.after(
       ABORT_GRACE_MS,
       () => {
         this.#interruption = undefined;
-        for (const entry of this.#interrupted) if (this.#waiting.has(entry)) entry.cut("interrupted");
-        this.#interrupted.clear();
+        this.#cut(({ interrupted }) => interrupted, "interrupted");
       },
       HOLD,
     );
@@ -131,29 +130,24 @@ export class InProcessScope implements StepScope {
     this.#grace = undefined;
     this.#interruption?.();
     this.#interruption = undefined;
-    this.#interrupted.clear();
+    for (const entry of this.#waiting) entry.interrupted = false;
     this.#over = "nothing";
   }
 
-  #bounds(ms = NEVER, options: StepOptions = {}): Bounds {
-    const { keep = false, interruptible = false } = options;
-    return { keep, interruptible, deadline: ms === NEVER ? ms : this.#runtime.elapsed() + ms };
-  }
-
   /** `interrupted`: by what the step did as it began. */
-  #race<T>(running: PromiseLike<T>, bounds: Bounds, interrupted = false): Promise<Outcome<T>> {
+  #race<T>(running: PromiseLike<T>, ms = NEVER, options = NO_OPTIONS, interrupted = false): Promise<Outcome<T>> {
     return new Promise<Outcome<T>>((resolve, reject) => {
-      const { keep, deadline } = bounds;
-      const waiting = new RunningStep<T>(bounds, this.#settled, resolve, reject);
-      this.#waiting.add(waiting);
-      if (interrupted && bounds.interruptible) this.#interrupted.add(waiting);
+      const deadline = ms === NEVER ? NEVER : this.#runtime.elapsed() + ms;
+      const waiting = new RunningStep<T>(options, deadline, this.#settled, resolve, reject);
+      this.#waiting.push(waiting);
+      if (interrupted) waiting.interrupted = waiting.interruptible;
       running.then(
         (value) => waiting.done(value),
         (error: unknown) => waiting.fail(error),
       );
       if (deadline === NEVER) this.#relax();
       else this.#arm(deadline);
-      if (this.#over === "all" || (this.#over === "code" && !keep)) this.#cutSoon(waiting);
+      if (this.#over === "all" || (this.#over === "code" && !waiting.keep)) this.#cutSoon(waiting);
     });
   }
 
@@ -166,14 +160,16 @@ export class InProcessScope implements StepScope {
   }
 
   readonly #settled = (entry: Cuttable): void => {
-    this.#waiting.delete(entry);
-    if (this.#waiting.size > 0) this.#relax();
+    const waiting = this.#waiting;
+    if (waiting.at(-1) === entry) waiting.pop();
+    else if (waiting.includes(entry)) waiting.splice(waiting.indexOf(entry), 1);
+    if (waiting.length > 0) this.#relax();
   };
 
   /** The alarm holds the process, so it goes when only steps without a deadline are left. Between steps it stays, for the next. */
   #relax(): void {
     if (this.#alarm === undefined) return;
-    for (const { bounds } of this.#waiting) if (bounds.deadline !== NEVER) return;
+    for (const { deadline } of this.#waiting) if (deadline !== NEVER) return;
     this.#alarm.cancel();
     this.#alarm = undefined;
   }
@@ -188,7 +184,7 @@ export class InProcessScope implements StepScope {
   #rearm(): void {
     this.#alarm = undefined;
     let at = NEVER;
-    for (const { bounds } of this.#waiting) at = Math.min(at, bounds.deadline);
+    for (const { deadline } of this.#waiting) at = Math.min(at, deadline);
     if (at !== NEVER) this.#set(at);
   }
 
@@ -196,7 +192,7 @@ export class InProcessScope implements StepScope {
     const ring = (): void => {
       this.#alarm = undefined;
       const now = this.#runtime.elapsed();
-      this.#cut(({ bounds }) => bounds.deadline <= now, "timeout");
+      this.#cut(({ deadline }) => deadline <= now, "timeout");
       this.#rearm();
     };
     const cancel = this.#runtime.after(Math.max(0, at - this.#runtime.elapsed()), ring, HOLD);

@@ -68,7 +68,7 @@ function emptyBatch(): Batch {
 function addTo(batch: Batch, messages: readonly AgentMessage[], change: WriteChange): void {
   for (const message of messages) batch.messages.push(message);
   if (change.metadata !== undefined) {
-    batch.metadata = { ...batch.metadata, ...change.metadata };
+    batch.metadata = batch.metadata === undefined ? change.metadata : { ...batch.metadata, ...change.metadata };
     const set = change.metadata;
     batch.unset = batch.unset?.filter((key) => !(key in set));
   }
@@ -180,11 +180,18 @@ export class RoundWriter implements Writer {
   }
 
   async #write(batch: Batch, { lease }: { readonly lease: boolean }): Promise<void> {
+    const { scope, conversation, storeTimeoutMs, nextWrite, onFailure } = this.#options;
     try {
       if (this.#state === "failed") throw this.#failure;
-      await this.#store(batch, lease);
+      const number = nextWrite();
+      const write = (): Promise<Revision> => this.#store(batch, number, lease);
+      const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
+      if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
+      if (lease && isOld(this.#options, outcome.value)) throw usedBefore(this.#options);
+      conversation.push(batch.messages);
+      conversation.commit(batch, outcome.value);
     } catch (error) {
-      if (!lease && this.#state !== "failed") this.#options.onFailure(error);
+      if (!lease && this.#state !== "failed") onFailure(error);
       this.#fail(error);
       throw error;
     } finally {
@@ -192,22 +199,12 @@ export class RoundWriter implements Writer {
     }
   }
 
-  async #store(batch: Batch, lease: boolean): Promise<void> {
-    const { scope, conversation, stores, storeTimeoutMs, turnId, nextWrite } = this.#options;
-    const number = nextWrite();
-    let { metadata } = batch;
-    const write = (): Promise<Revision> => {
-      if (lease) metadata = { ...metadata, ...this.#leased() };
-      const delta = { ...batch, metadata, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
-      return this.#options.replays && !lease
-        ? writeReplayed(stores, conversation, turnId, delta)
-        : stores.write(conversation, delta);
-    };
-    const outcome = await scope.step(`append#${number}`, write, { keep: true, timeoutMs: storeTimeoutMs });
-    if (!outcome.ok) throw storeError("append to", conversation.id, outcome.error);
-    if (lease && isOld(this.#options, outcome.value)) throw usedBefore(this.#options);
-    conversation.push(batch.messages);
-    conversation.commit({ ...batch, metadata }, outcome.value);
+  /** The lease counts from the moment of its write, and is part of what was written. */
+  #store(batch: Batch, number: number, lease: boolean): Promise<Revision> {
+    const { conversation, stores, turnId, replays } = this.#options;
+    if (lease) batch.metadata = { ...batch.metadata, ...this.#leased() };
+    const delta = { ...batch, operationId: `${turnId}.${number}`, baseRevision: conversation.revision };
+    return replays && !lease ? writeReplayed(stores, conversation, turnId, delta) : stores.write(conversation, delta);
   }
 
   #fail(error: unknown): void {

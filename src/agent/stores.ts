@@ -85,10 +85,10 @@ export class Stores {
 }
 
 /** `append`, or load and compared save for a store without it. Each store gets a list of its own. */
-async function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
+function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
   const own = { ...delta, messages: [...delta.messages] };
   if (store.append === undefined) return saveTo(store, id, own);
-  return writtenRevision(await store.append(id, own));
+  return Promise.resolve(store.append(id, own)).then(writtenRevision);
 }
 
 async function saveIn(

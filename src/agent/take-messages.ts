@@ -1,5 +1,4 @@
 import type { MessageInput } from "../domain/message.js";
-import { SESSION_KEYS } from "../domain/session.js";
 import { type Turn, withEnding } from "../domain/turn.js";
 import type { Awaitable } from "../ports/awaitable.js";
 import { endedBy, withEnded } from "./ended-by-hook.js";
@@ -52,7 +51,7 @@ export async function takeMessages(run: TurnRun, turn: Turn, given: readonly Mes
   if (limit !== undefined) return withEnding(turn, { exceeded: { kind: "output-limit", limit } });
   // Whoever interrupted has been heard (L4).
   run.control.resume();
-  await run.writer.add(messages, { metadata: { [SESSION_KEYS.usage]: run.usageRecord(turn) } });
+  await run.writer.add(messages, run.usageChange(turn));
   accept(run, messages);
   return turn;
 }

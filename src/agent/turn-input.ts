@@ -1,4 +1,4 @@
-import { adopt } from "../domain/adopt.js";
+import { adoptOwn } from "../domain/adopt.js";
 import { type Content, toContent } from "../domain/content.js";
 import { type AgentMessage, type AssistantPart, type MessageInput, userMessage } from "../domain/message.js";
 import { stampMessage } from "../domain/stamp-message.js";
@@ -40,7 +40,7 @@ function isList(input: Exclude<TurnInput, string>): input is readonly MessageInp
 function checked(message: MessageInput, place: string): MessageInput {
   const { id: _id, at: _at, ...body } = stampMessage(message, "", 0, place) as AgentMessage & Record<string, unknown>;
   checkNoCalls(message, place);
-  return adopt(body, place) as MessageInput;
+  return adoptOwn(body) as MessageInput;
 }
 
 /** A message that may be added between turns. Throws `AgentError("invalid-input")`. */

@@ -1,4 +1,4 @@
-import { adopt } from "../domain/adopt.js";
+import { adopt, adoptOwn } from "../domain/adopt.js";
 import type { Defect } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
@@ -185,7 +185,7 @@ export class TurnRun implements HookTurn {
   /** Stores messages of this turn with what it has used so far. Rejects with `AgentError("session")`. */
   store(messages: readonly AgentMessage[], turn: Turn): Promise<void> {
     this.add(messages);
-    return this.writer.add(messages, { metadata: { [SESSION_KEYS.usage]: this.usageRecord(turn) } });
+    return this.writer.add(messages, this.usageChange(turn));
   }
 
   /** Counts messages as this turn's. */
@@ -203,8 +203,13 @@ export class TurnRun implements HookTurn {
     this.size.correction = record?.correction;
   }
 
-  /** What the session and this turn have used, what the turn continues included. */
-  usageRecord(turn: Turn): UsageRecord {
+  /** What a write says that the session and this turn have used, frozen, so that no store copies it. */
+  usageChange(turn: Turn): { readonly metadata: JsonObject } {
+    return { metadata: adoptOwn({ [SESSION_KEYS.usage]: this.#usageRecord(turn) }) };
+  }
+
+  /** What the turn continues is included. */
+  #usageRecord(turn: Turn): UsageRecord {
     const { usage, modelCalls, toolCalls } = turn;
     const { continued, turnId, budget } = this;
     const own = {
@@ -216,7 +221,9 @@ export class TurnRun implements HookTurn {
     const cost = budget.cost === undefined ? undefined : { cost: budget.cost };
     const { correction } = this.size;
     const size = correction === undefined ? undefined : { correction };
-    return { session: addUsage(this.usageBefore, usage), turn: { turnId, ...own, ...cost }, ...size };
+    Object.freeze(own.usage);
+    const session = Object.freeze(addUsage(this.usageBefore, usage));
+    return Object.freeze({ session, turn: Object.freeze({ turnId, ...own, ...cost }), ...size });
   }
 
   emit(source: string, label: string, data: JsonObject): void {
