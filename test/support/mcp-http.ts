@@ -26,8 +26,9 @@ export type McpOverHttp = AsyncDisposable & {
   readonly methods: readonly string[];
   /** Forgets all sessions. */
   forget(): void;
-  stop(): Promise<void>;
-  start(): Promise<void>;
+  /** Ends all connections, and each new one at once: the port is kept, which anyone could take. */
+  stop(): void;
+  start(): void;
 };
 
 /** One server-sent event with a message. */
@@ -78,7 +79,11 @@ export async function mcpOverHttp(takeOver: TakeOver = () => false): Promise<Mcp
       if (!(await takeOver(one, response, request))) answer(one, response);
     })();
   });
-  const port = await listen(server, 0);
+  let away = false;
+  server.on("connection", (socket) => {
+    if (away) socket.destroy();
+  });
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     seen,
@@ -86,14 +91,19 @@ export async function mcpOverHttp(takeOver: TakeOver = () => false): Promise<Mcp
       return seen.map(({ http, message }) => message?.method ?? http);
     },
     forget: () => void (sessions = new Set()),
-    stop: () => close(server),
-    start: async () => void (await listen(server, port)),
+    stop: () => {
+      away = true;
+      server.closeAllConnections();
+    },
+    start: () => {
+      away = false;
+    },
     [Symbol.asyncDispose]: () => close(server),
   };
 }
 
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, "127.0.0.1");
+async function listen(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server has no port");
@@ -101,7 +111,6 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 async function close(server: Server): Promise<void> {
-  if (!server.listening) return;
   server.close();
   server.closeAllConnections();
   await once(server, "close");

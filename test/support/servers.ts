@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -113,14 +113,27 @@ function binary(name: string, folders: readonly string[]): string | undefined {
   return paths.find((path) => existsSync(path));
 }
 
+/**
+ * A port that is free, and stays so until the server takes it and while it is away: none that the system gives to connections, and with
+ * room above it for the one that Redis adds in a cluster, 10,000 higher.
+ */
 async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 22_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const address = server.address();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
+  return true;
 }
 
 /** How to run a program as a user the server accepts: PostgreSQL refuses to be root. */

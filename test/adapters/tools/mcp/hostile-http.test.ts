@@ -5,6 +5,7 @@ import { testRuntime } from "ennead/testkit";
 import type { McpAddress } from "ennead/tools/mcp";
 import { describe, expect, test } from "vitest";
 import { started } from "../../../support/hostile-mcp.js";
+import { PATIENCE_MS } from "../../../support/patience.js";
 import { beginEvents, event, mcpOverHttp, said, type Seen, type TakeOver } from "../../../support/mcp-http.js";
 
 const isCall = ({ message }: Seen): boolean => message?.method === "tools/call";
@@ -13,7 +14,9 @@ const isCall = ({ message }: Seen): boolean => message?.method === "tools/call";
 async function web(takeOver?: TakeOver, options: Partial<McpAddress> = {}, more: object = {}) {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await mcpOverHttp(takeOver));
-  const s = stack.use(await started({ servers: { web: { url: server.url, ...options } }, ...more }));
+  const s = stack.use(
+    await started({ servers: { web: { url: server.url, ...options } }, closeGraceMs: PATIENCE_MS, ...more }),
+  );
   return { server, ...s, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -140,7 +143,7 @@ describe("credentials", () => {
     expect(await s.text("web__f")).toBe(
       'ToolError(invocation-failed): server "web": [secret] [secret] ä2 %C3%A4 [secret]',
     );
-    await server.stop();
+    server.stop();
     const texts = JSON.stringify([await s.text("web__f"), s.events]);
     expect(texts).toContain("could not be asked");
     expect(texts).not.toMatch(/hunter|ä2|token/);
@@ -448,10 +451,10 @@ describe("an answer", () => {
 describe("a server that is away", () => {
   test("fails calls at once, and serves them when it is back, without its sessions", async () => {
     await using s = await web();
-    await s.server.stop();
+    s.server.stop();
     expect(await s.text("web__f")).toMatch(/^ToolError\(transport\): server "web" could not be asked: fetch failed/);
     s.server.forget();
-    await s.server.start();
+    s.server.start();
     expect(await s.text("web__f")).toBe("called");
   });
 });
@@ -464,15 +467,17 @@ describe("the end", () => {
   });
 
   test("does not wait for a server that does not answer", async () => {
+    const runtime = testRuntime();
     const hanging = Promise.withResolvers<void>();
     await using s = await web(
       ({ http }, response) => {
         if (http !== "DELETE") return false;
         void once(response, "close").then(() => hanging.resolve());
+        void runtime.advance(1_000);
         return true;
       },
       {},
-      { closeGraceMs: 20 },
+      { closeGraceMs: 1_000, runtime },
     );
     await s.mcp.onShutdown();
     await hanging.promise;
