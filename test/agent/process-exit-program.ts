@@ -74,7 +74,9 @@ const endings: Readonly<Record<string, () => Promise<string>>> = {
     const budget = createBudget({ deadline: Date.now() + 3_600_000 });
     const agent = await make({ config: { turnTimeoutMs: 60_000, budget } });
     await agent.appendMessage("s", { role: "user", content: "hi" });
-    return (await agent.runTurn("hi", "s")).status;
+    const { status } = await agent.runTurn("hi", "s");
+    const timers = process.getActiveResourcesInfo().filter((kind) => kind === "Timeout");
+    return `${status}, ${timers.length} timers keep the process`;
   },
 };
 
