@@ -113,6 +113,16 @@ describe("tools", () => {
     for (const name of sent) expect(name).toMatch(/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/);
   });
 
+  it("whose schema is a reference are described by what it refers to (F085, F087)", async () => {
+    const a = { type: "object", properties: { x: { type: "string" } } };
+    const { tools } = await bodyOf({
+      tools: [{ ...tool("f"), inputSchema: { $ref: "#/definitions/A", definitions: { A: a } } }],
+    });
+    expect(tools).toMatchObject([
+      { functionDeclarations: [{ name: "f", parametersJsonSchema: { ...a, $defs: { A: a } } }] },
+    ]);
+  });
+
   it("whose schema cannot be that of an object are left out; one without a schema takes nothing (F085)", async () => {
     const odd = (name: string, inputSchema: unknown) => ({ ...tool(name), inputSchema: inputSchema as JsonObject });
     const { tools } = await bodyOf({

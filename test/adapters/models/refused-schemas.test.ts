@@ -53,6 +53,54 @@ describe.each(wires)("a schema on the %s wire", (_, make) => {
     expect(await parametersOf({ ...plain, not: { required: ["b"] }, enum: [{}] })).toEqual(plain);
   });
 
+  it("F087: of a tool that is a reference shows what it refers to, with what stands beside it", async () => {
+    const a = { type: "object", properties: { a: text }, required: ["a"] };
+    for (const [key, defs] of [
+      ["$defs", { A: a }],
+      ["definitions", { B: { $ref: "#/definitions/A" }, A: a }],
+    ] as const) {
+      const $ref = `#/${key}/${Object.keys(defs)[0]}`;
+      expect(await parametersOf({ $ref, [key]: defs })).toEqual({ ...a, [key]: defs });
+      const beside = { properties: { b: text }, required: ["b"], description: "Both." };
+      expect(await parametersOf({ $ref, ...beside, [key]: defs })).toEqual({
+        type: "object",
+        properties: { a: text, b: text },
+        required: ["a", "b"],
+        description: "Both.",
+        [key]: defs,
+      });
+    }
+    const circle = { $defs: { A: { $ref: "#/$defs/A" } }, $ref: "#/$defs/A" };
+    expect(await parametersOf(circle)).toMatchObject({ type: "object", properties: {} });
+    expect(await parametersOf({ $ref: "#/$defs/None" })).toMatchObject({ type: "object", properties: {} });
+    expect((await sent({ tools: [tool("f", { $ref: "#/$defs/T", $defs: { T: text } })] })).tools ?? []).toEqual([]);
+  });
+
+  it("F087: of a tool has what the alternatives on top refer to, each with all that tells it from the others", async () => {
+    const kind = (name: string): JsonObject => ({ type: "string", const: name });
+    const cat = { type: "object", properties: { kind: kind("cat"), lives: { type: "integer" } }, required: ["kind"] };
+    const dog = { type: "object", properties: { kind: kind("dog"), tricks: text }, required: ["kind", "tricks"] };
+    const $defs = { Cat: cat, Dog: dog };
+    for (const key of ["oneOf", "anyOf"]) {
+      expect(await parametersOf({ [key]: [{ $ref: "#/$defs/Cat" }, { $ref: "#/$defs/Dog" }], $defs })).toEqual({
+        type: "object",
+        properties: {
+          kind: { anyOf: [kind("cat"), kind("dog")] },
+          lives: { type: "integer" },
+          tricks: text,
+        },
+        required: ["kind"],
+        $defs,
+      });
+    }
+    expect(await parametersOf({ allOf: [{ $ref: "#/$defs/Cat" }], $defs })).toEqual({ ...cat, $defs });
+  });
+
+  it("F085: of a tool has no enum of nothing, and demands nothing twice", async () => {
+    const schema = { type: "object", properties: { a: { enum: [] }, b: text }, required: ["b", "a", "b"] };
+    expect(await parametersOf(schema)).toEqual({ ...schema, properties: { a: {}, b: text }, required: ["b", "a"] });
+  });
+
   it.each<[string, JsonObject]>([
     ["an object without properties", closed({ meta: { type: "object" } })],
     ["an open object in a list", closed({ list: { type: "array", items: { type: "object" } } })],

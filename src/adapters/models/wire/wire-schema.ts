@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import type { ToolDef } from "../../../domain/tool.js";
+import { withoutReference } from "./union-on-top.js";
 
 /** A tool with a schema that providers take for the parameters of a function. */
 export type SendableTool = ToolDef & { readonly inputSchema: JsonObject };
@@ -16,8 +17,9 @@ export function sendableTools(tools: readonly ToolDef[]): readonly SendableTool[
  * A schema whose type is "object" and which lists its properties; a missing one stands for no arguments. Undefined where the schema
  * cannot describe an object.
  */
-function objectSchema(schema: unknown): JsonObject | undefined {
-  if (!isJsonObject(schema)) return { type: "object", properties: {} };
+function objectSchema(given: unknown): JsonObject | undefined {
+  if (!isJsonObject(given)) return { type: "object", properties: {} };
+  const schema = withoutReference(given, given);
   const type = schema["type"];
   const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   if (!isObject) return undefined;
@@ -35,7 +37,7 @@ const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions"
 
 /**
  * The schema without what generators leave in it and strict providers refuse a whole request for: enum values that its own type excludes,
- * keywords that are null or of an older draft, lists of nobody knows what. What needs no change is shared.
+ * an enum of nothing, a demand made twice, keywords that are null or of an older draft, lists of nobody knows what. What needs no change is shared.
  */
 export function healedSchema(schema: JsonObject, depth = 0): JsonObject {
   if (depth > DEEPEST) return schema;
@@ -43,9 +45,10 @@ export function healedSchema(schema: JsonObject, depth = 0): JsonObject {
   const sound = kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
   const healed = withItems(mapped(sound, (value, key) => healedValue(value, key, depth)));
   const { enum: values, type } = healed;
-  if (!Array.isArray(values) || typeof type !== "string") return healed;
-  const fitting = (values as readonly Json[]).filter((value) => mayHaveType(value, type));
-  if (fitting.length === values.length) return healed;
+  if (!Array.isArray(values)) return healed;
+  const all = values as readonly Json[];
+  const fitting = typeof type === "string" ? all.filter((value) => mayHaveType(value, type)) : all;
+  if (fitting.length > 0 && fitting.length === all.length) return healed;
   const { enum: _, ...rest } = healed;
   return fitting.length === 0 ? rest : { ...rest, enum: fitting };
 }
@@ -71,6 +74,7 @@ function healedValue(value: Json, key: string, depth: number): Json {
   }
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
+    if (key === "required") return new Set(items).size === items.length ? items : [...new Set(items)];
     const healed = items.map((item) => (isJsonObject(item) ? healedSchema(item, depth + 1) : item));
     return healed.some((item, place) => item !== items[place]) ? healed : items;
   }
