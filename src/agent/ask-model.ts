@@ -43,7 +43,10 @@ export async function askModel(run: TurnRun, turn: Turn): Promise<Turn> {
 
 /** Counts the model calls that compressors made meanwhile. */
 function withCompressorCalls(run: TurnRun, turn: Turn): Turn {
-  return run.uncounted.splice(0).reduce(withModelCall, turn);
+  if (run.uncounted.length === 0) return turn;
+  const { uncounted } = run;
+  run.uncounted = [];
+  return uncounted.reduce(withModelCall, turn);
 }
 
 type Result = Exclude<Attempt, { type: "failed" | "exceeded" }>;

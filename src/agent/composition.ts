@@ -78,7 +78,8 @@ export function forTurn(wiring: Wiring, ports: AgentPorts, options: TurnOptions)
   checkBudget("budget", options.budget);
   if (signal !== undefined && !isSignal(signal))
     throw new CompositionError("invalid-config", "signal is no AbortSignal");
-  if ([model, hooks, tools, observers, config].every((own) => own === undefined)) return wiring;
+  const others = model === undefined && hooks === undefined && tools === undefined && observers === undefined;
+  if (others && config === undefined) return wiring;
   checkPorts({ hooks, tools, observers });
   if (model !== undefined && !isModel(model))
     throw new CompositionError("empty-port", "the model of a turn has no `chat` method");

@@ -35,7 +35,7 @@ export async function compressContext(
     }
     const errorCategory = "failure" in answer ? answer.failure : "refused";
     run.secondary({ stage: "compress", operation: safeLabel(by), errorCategory });
-    run.idleCompressors.push(compressor);
+    run.idleCompressors = [...run.idleCompressors, compressor];
   }
   return messages ?? run.conversation.view();
 }

@@ -52,8 +52,8 @@ export class CompressorCalls {
 
 /** Counts the calls of a step; `replayed`: it ran in an earlier attempt at this turn, and its calls are not on these budgets yet. */
 export function countCalls(run: TurnRun, calls: readonly CompressorCall[], { replayed }: { replayed: boolean }): void {
+  run.uncounted = [...run.uncounted, ...calls.map(({ usage }) => usage)];
   for (const call of calls) {
-    run.uncounted.push(call.usage);
     if (!replayed) continue;
     const charge = run.budget.reserve({ messages: [], tools: [], options: { maxOutputTokens: 0 } });
     if (typeof charge !== "string") charge.settle(call.usage ?? "unknown", {});

@@ -7,6 +7,8 @@ import { patchMetadata } from "../domain/session-rules.js";
 import { stampStored } from "../domain/stamp-message.js";
 import { type OpenCall, openCalls, orderResults, requestView, settledEnd } from "../domain/transcript.js";
 
+const NO_MIRRORS: ReadonlyMap<object, Revision> = new Map();
+
 /** Where a session stands: how many messages, and the id of the last. */
 export type Standing = { readonly count: number; readonly last: string | undefined };
 
@@ -20,7 +22,7 @@ export class Conversation {
   revision: Revision = 0;
   compaction: Compaction | undefined;
   /** What each mirror answered last (S1). */
-  readonly mirrors = new Map<object, Revision>();
+  mirrors: ReadonlyMap<object, Revision> = NO_MIRRORS;
   readonly #stored: AgentMessage[] = [];
   /** Fields of later versions beside these. */
   #later: object = {};

@@ -84,7 +84,7 @@ function leaveOut(run: TurnRun, toolName: string, toolChoice: FailedAttempt["too
       ? toolChoice.tool === toolName
       : toolChoice === "required" && run.shown.defs.length === 1;
   if (!shown || forced) return false;
-  run.leftOut.add(toolName);
+  run.leftOut = [...run.leftOut, toolName];
   run.secondary({
     stage: "model",
     operation: `leave out tool ${safeLabel(toolName)}`,

@@ -1,5 +1,6 @@
 import { Defect, errorCategory } from "../domain/errors.js";
 import { type EventBodies, isTerminal, type TurnEvent, type TurnEventType } from "../domain/event.js";
+import { NONE } from "../domain/none.js";
 import type { StreamChunk } from "../domain/stream-chunk.js";
 import type { SecondaryFailure } from "../ports/agent-config.js";
 import type { Observer } from "../ports/observer.js";
@@ -25,7 +26,7 @@ export class EventBus {
   readonly #options: EventBusOptions;
   #receivers: readonly Receiver[];
   #reported: Set<unknown> | undefined;
-  readonly #closing: PromiseLike<unknown>[] = [];
+  #closing: PromiseLike<unknown>[] | undefined;
   #sessionId: string;
   #seq = 0;
   #started = false;
@@ -60,7 +61,7 @@ export class EventBus {
 
   /** Promises that listeners returned for the terminal event (T7). */
   get closing(): readonly PromiseLike<unknown>[] {
-    return this.#closing;
+    return this.#closing ?? NONE;
   }
 
   /** Events from now on belong to the session the turn moved to. */
@@ -160,7 +161,7 @@ export class EventBus {
 
   #follow(receiver: Receiver, event: TurnEvent, answer: PromiseLike<unknown>): void {
     const settled = answer.then(undefined, (error: unknown) => this.#report(receiver, event, error));
-    if (receiver.kind === "listener" && isTerminal(event.type)) this.#closing.push(settled);
+    if (receiver.kind === "listener" && isTerminal(event.type)) (this.#closing ??= []).push(settled);
   }
 
   #report(receiver: Receiver, event: TurnEvent, error: unknown): void {

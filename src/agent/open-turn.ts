@@ -68,7 +68,7 @@ export async function takeSession(
 
 /** What was accepted for the turn is in the session now. */
 export function accept(run: TurnRun, messages: readonly AgentMessage[]): void {
-  for (const message of run.undelivered) run.accepted.push(message);
+  run.accepted = run.accepted.concat(run.undelivered);
   run.undelivered = [];
   run.add(messages);
   for (const message of messages) run.bus.publish("messageAdded", { message });

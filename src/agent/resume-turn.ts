@@ -33,9 +33,8 @@ export async function resumeTurn(run: TurnRun, turn: Turn, decisions: readonly D
   run.resumed = resumed;
   run.resumedReply = reply;
   run.resumedOrders = new Map(open.map(({ call, order }) => [call, order]));
-  run.deferred.push(...pending);
-  for (const [executionId, names] of deferringHooks(run.conversation.metadata))
-    run.deferringHooks.set(executionId, names);
+  run.deferred = pending;
+  run.deferringHooks = deferringHooks(run.conversation.metadata);
   countOn(run);
   if (reply === undefined) return turn;
   run.assistantMessage = reply;

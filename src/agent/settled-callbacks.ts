@@ -11,7 +11,8 @@ type SettlingTurn = Pick<HookTurn, "within" | "hookTimeoutMs"> & { readonly scop
 export class SettledCallbacks {
   readonly #turn: SettlingTurn;
   readonly #stages: Pick<Stages, "secondary">;
-  readonly #lists: { readonly [W in "request" | "round"]: (() => Awaitable<void>)[] } = { request: [], round: [] };
+  /** Made for the first callback. */
+  #lists: { readonly [W in "request" | "round"]: (() => Awaitable<void>)[] } | undefined;
 
   constructor(turn: SettlingTurn, stages: Pick<Stages, "secondary">) {
     this.#turn = turn;
@@ -20,17 +21,18 @@ export class SettledCallbacks {
 
   /** Whether there is anything left. */
   get waiting(): boolean {
-    return this.#lists.request.length > 0 || this.#lists.round.length > 0;
+    return this.#lists !== undefined && (this.#lists.request.length > 0 || this.#lists.round.length > 0);
   }
 
   add(what: "request" | "round", fn: () => Awaitable<void>): void {
+    this.#lists ??= { request: [], round: [] };
     this.#lists[what].push(fn);
   }
 
   /** Runs what was left for the end of a request or round, the last one first; a throw is secondary. */
   async settle(what: "request" | "round"): Promise<void> {
-    const list = this.#lists[what];
-    while (list.length > 0) {
+    const list = this.#lists?.[what];
+    while (list !== undefined && list.length > 0) {
       const fn = list.pop() as () => Awaitable<void>;
       try {
         const answer = this.#turn.within(fn);

@@ -78,7 +78,7 @@ export class Stores {
       const made = await named("append to a mirror of", conversation.id, () =>
         mirrorWrite(mirror, conversation, write),
       );
-      conversation.mirrors.set(mirror, made);
+      conversation.mirrors = new Map(conversation.mirrors).set(mirror, made);
     }
     return revision;
   }

@@ -1,5 +1,6 @@
 import { AgentError, Defect } from "../domain/errors.js";
 import type { ToolMessage } from "../domain/message.js";
+import { NONE } from "../domain/none.js";
 import { pendingRecord } from "../domain/deferred-calls.js";
 import type { DeferredCall } from "../domain/session.js";
 import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
@@ -19,7 +20,7 @@ export class ToolBatch {
   readonly run: TurnRun;
   readonly settler: BatchSettler;
   #turn: Turn;
-  readonly #deferred: DeferredCall[] = [];
+  #deferred: readonly DeferredCall[] = NONE;
   #ran = 0;
 
   constructor(run: TurnRun, turn: Turn) {
@@ -112,13 +113,19 @@ export class ToolBatch {
   /** Records deferred calls before anything runs, so that no crash turns one into a lost call. */
   async defer(fresh: readonly Deferred[]): Promise<void> {
     const { run } = this;
-    for (const { call, executionId, reason, asked, by } of fresh) {
-      const { name: toolName, arguments: args } = asked;
-      const record = { callId: call.id, executionId, toolName, arguments: args, reason, at: run.now };
-      this.#deferred.push(record);
-      run.deferred.push(record);
-      run.deferringHooks.set(executionId, by);
-    }
+    const records = fresh.map(({ call, executionId, reason, asked: { name: toolName, arguments: args } }) => ({
+      callId: call.id,
+      executionId,
+      toolName,
+      arguments: args,
+      reason,
+      at: run.now,
+    }));
+    this.#deferred = [...this.#deferred, ...records];
+    run.deferred = [...run.deferred, ...records];
+    const hooks = new Map(run.deferringHooks);
+    for (const { executionId, by } of fresh) hooks.set(executionId, by);
+    run.deferringHooks = hooks;
     await run.writer.add([], pendingRecord(run.deferred, run.deferringHooks));
     for (const { call, reason } of fresh) run.bus.publish("toolCallDeferred", { call, reason });
   }

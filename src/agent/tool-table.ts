@@ -17,6 +17,9 @@ export type ToolEntry = { readonly def: ToolDef; readonly provider: ToolProvider
 /** The tools of a turn by name; immutable. */
 export type ToolTable = { readonly defs: readonly ToolDef[]; readonly byName: ReadonlyMap<string, ToolEntry> };
 
+/** The table of a turn that has not listed its tools yet. */
+export const NO_TOOLS: ToolTable = Object.freeze({ defs: Object.freeze([]), byName: new Map() });
+
 /** A tool and what may be believed of its effects; nothing for a name that no provider has. */
 export function knownTool(table: ToolTable, name: string): { readonly tool?: ToolDef; readonly hints?: ToolHints } {
   const entry = table.byName.get(name);

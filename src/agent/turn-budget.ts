@@ -32,7 +32,7 @@ export class TurnBudget {
   cost: number | undefined;
 
   constructor(own: OwnLimits, shared: readonly Budget[]) {
-    this.shared = [...new Set(shared)];
+    this.shared = shared.length < 2 ? shared : [...new Set(shared)];
     this.#own = own;
     this.#budgets = [...this.#ownBudget(undefined), ...this.shared];
   }

@@ -2,6 +2,8 @@ import { adopt, adoptOwn } from "../domain/adopt.js";
 import type { Defect } from "../domain/errors.js";
 import type { JsonObject } from "../domain/json.js";
 import type { AgentMessage, AssistantMessage, MessageInput } from "../domain/message.js";
+import { NONE } from "../domain/none.js";
+import type { DeferringHooks } from "../domain/deferred-calls.js";
 import { type DeferredCall, SESSION_KEYS, type UsageRecord } from "../domain/session.js";
 import type { Turn } from "../domain/turn.js";
 import { addUsage, type Usage } from "../domain/usage.js";
@@ -25,12 +27,14 @@ import type { Writer } from "./session-writer.js";
 import { SettledCallbacks } from "./settled-callbacks.js";
 import type { HookTurn } from "./stage-context.js";
 import { Stages } from "./stages.js";
-import { knownTool, type ToolTable } from "./tool-table.js";
+import { knownTool, NO_TOOLS, type ToolTable } from "./tool-table.js";
 import type { TurnBudget } from "./turn-budget.js";
 import type { TurnControl } from "./turn-control.js";
 import type { TurnSessions } from "./turn-sessions.js";
 import type { Wiring } from "./wiring.js";
 
+const NO_ORDERS: ReadonlyMap<ToolCall, number> = new Map();
+const NO_HOOKS: DeferringHooks = new Map();
 const NOTHING_USED = Object.freeze({ usage: {}, modelCalls: 0, toolCalls: 0 });
 
 /** What a turn is started with. */
@@ -65,16 +69,16 @@ export class TurnRun implements HookTurn {
   readonly budget: TurnBudget;
   readonly output: OutputMeter | undefined;
   /** Tools that the provider refused (C3). */
-  readonly leftOut = new Set<string>();
+  leftOut: readonly string[] = NONE;
   readonly size = new ContextSize();
   /** What model calls of compressors used that the turn has not counted yet, one entry a call. */
-  readonly uncounted: (Usage | undefined)[] = [];
+  uncounted: readonly (Usage | undefined)[] = NONE;
   readonly #added: AgentMessage[] = [];
   readonly exchanges: ToolExchange[] = [];
-  readonly deferred: DeferredCall[] = [];
-  readonly deferringHooks = new Map<string, readonly string[]>();
+  deferred: readonly DeferredCall[] = NONE;
+  deferringHooks = NO_HOOKS;
   /** Compressors that did not help; not asked again in this turn (C1). */
-  readonly idleCompressors: Compressor[] = [];
+  idleCompressors: readonly Compressor[] = NONE;
   sessionId: string;
   round = 0;
   system = "";
@@ -82,18 +86,18 @@ export class TurnRun implements HookTurn {
   toolsVersion = 0;
   roundOpen = false;
   /** Input and steering that is taken, and not in the session yet. */
-  undelivered: readonly AgentMessage[] = [];
+  undelivered: readonly AgentMessage[] = NONE;
   /** Input and steering that is in the session, or will be where everything is stored at the end. */
-  readonly accepted: AgentMessage[] = [];
+  accepted: readonly AgentMessage[] = NONE;
   /** What a resumed turn continues, by execution (S6, U5). */
   resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
   /** The stored reply whose calls these are. */
   /** The positions of these calls in their reply, of which a store may hold two with one id. */
-  resumedOrders: ReadonlyMap<ToolCall, number> = new Map();
+  resumedOrders = NO_ORDERS;
   resumedReply: AssistantMessage | undefined;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
-  table: ToolTable = { defs: [], byName: new Map() };
+  table = NO_TOOLS;
   /** What this round's calls are looked up in: the tools the model was shown. */
   shown: ToolTable = this.table;
   /** What the session had used when the turn began. */
@@ -171,7 +175,7 @@ export class TurnRun implements HookTurn {
   /** What the model is shown: all tools but those its provider refused. */
   offeredTools(): readonly ToolDef[] {
     const { defs } = this.table;
-    return this.leftOut.size === 0 ? defs : defs.filter(({ name }) => !this.leftOut.has(name));
+    return this.leftOut.length === 0 ? defs : defs.filter(({ name }) => !this.leftOut.includes(name));
   }
 
   nextMessageId(): string {

@@ -1,6 +1,7 @@
 import { adopt } from "../domain/adopt.js";
 import { AgentError, SessionError } from "../domain/errors.js";
 import { isJsonObject, type Json, type JsonObject } from "../domain/json.js";
+import { NONE } from "../domain/none.js";
 import { safeLabel } from "../domain/safe-label.js";
 import { type Compaction, type LoadedSession, type Revision, SESSION_KEYS } from "../domain/session.js";
 import { patchMetadata } from "../domain/session-rules.js";
@@ -59,10 +60,10 @@ function ownKeys(metadata: JsonObject): JsonObject {
 /** How one turn gets at sessions: locks, loads, leases and writers, all given back by `release`. */
 export class TurnSessions {
   readonly #options: TurnSessionsOptions;
-  readonly #locks: (() => void)[] = [];
+  #locks: readonly (() => void)[] = NONE;
   readonly #held: string[] = [];
-  readonly #writers: { readonly id: string; readonly writer: Writer }[] = [];
-  readonly #awaited = new Set<string>();
+  #writers: readonly { readonly id: string; readonly writer: Writer }[] = NONE;
+  #awaited: readonly string[] = NONE;
   #loads = 0;
   #writes = 0;
 
@@ -94,7 +95,7 @@ export class TurnSessions {
   }
 
   #hold(id: string, unlock: () => void): void {
-    this.#locks.push(unlock);
+    this.#locks = this.#locks.concat(unlock);
     this.#held.push(id);
   }
 
@@ -113,8 +114,8 @@ export class TurnSessions {
   }
 
   #tellWait(id: string): void {
-    if (this.#awaited.has(id)) return;
-    this.#awaited.add(id);
+    if (this.#awaited.includes(id)) return;
+    this.#awaited = [...this.#awaited, id];
     this.#options.onWait(id);
   }
 
@@ -136,7 +137,7 @@ export class TurnSessions {
       nextWrite,
     };
     const writer = settings.persistence === "round" ? new RoundWriter(options) : new KeepingWriter(options);
-    this.#writers.push({ id: conversation.id, writer });
+    this.#writers = this.#writers.concat({ id: conversation.id, writer });
     host.beat(writer);
     return writer;
   }
