@@ -1,5 +1,6 @@
 import type { test as jestTest } from "@jest/globals";
 import { test as nodeTest } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import {
   checkClaims,
@@ -135,6 +136,18 @@ test("a check that hangs fails its claim under its id, is disposed of, and the r
     { id: "positive", outcome: "passed" },
   ]);
   expect(disposed).toBe(2);
+});
+
+test("a process that stands still for longer than a check may take makes nothing late", async () => {
+  const check = async (): Promise<void> => {
+    await setImmediate();
+    const still = new Int32Array(new SharedArrayBuffer(4));
+    Atomics.wait(still, 0, 0, 2 * prompt.timeoutMs);
+    await setImmediate();
+    await setImmediate();
+  };
+  const { results } = await checkClaims({ claims: [{ ...positive, check }], make: () => ({ value: 1 }), ...prompt });
+  expect(results).toMatchObject([{ outcome: "passed" }]);
 });
 
 test("a make that hangs fails its claim, and what it makes too late is disposed of", async () => {

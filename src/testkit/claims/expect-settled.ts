@@ -1,13 +1,21 @@
 import { expectThat } from "./expectations.js";
 
-/** Whether `work` has settled in time, in one way or the other; the timer is gone when it has. */
+/** A process that stands still for a while, as on a busy machine, loses one of these, and what waits to be read is read before the next. */
+const SLICES = 10;
+
+/** Whether `work` has settled in time, in one way or the other; no timer is left when it has. */
 export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), ms);
   const settled = work.then(
     () => true,
     () => true,
   );
+  for (let slice = 0; slice < SLICES; slice++) if (await settlesBefore(settled, ms / SLICES)) return true;
+  return false;
+}
+
+async function settlesBefore(settled: Promise<boolean>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
   const inTime = await Promise.race([settled, late.promise]);
   clearTimeout(timer);
   return inTime;
