@@ -139,14 +139,16 @@ test("a check that hangs fails its claim under its id, is disposed of, and the r
 });
 
 test("a process that stands still for longer than a check may take makes nothing late", async () => {
-  const check = async (): Promise<void> => {
-    await setImmediate();
-    const still = new Int32Array(new SharedArrayBuffer(4));
-    Atomics.wait(still, 0, 0, 2 * prompt.timeoutMs);
-    await setImmediate();
-    await setImmediate();
+  const still: Claim<Box> = {
+    ...positive,
+    async check() {
+      await setImmediate();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * prompt.timeoutMs);
+      await setImmediate();
+      await setImmediate();
+    },
   };
-  const { results } = await checkClaims({ claims: [{ ...positive, check }], make: () => ({ value: 1 }), ...prompt });
+  const { results } = await checkClaims({ claims: [still], make: () => ({ value: 1 }), ...prompt });
   expect(results).toMatchObject([{ outcome: "passed" }]);
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, describe, it } from "vitest";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { stopServers } from "../../support/servers.js";
 import { runSql, vectorDatabase } from "../../support/vector-databases.js";
 import { letterVector } from "./letter-vectors.js";
@@ -16,6 +17,7 @@ describe("PostgresMemory by the extension vector", () => {
   runClaims({
     test: it,
     claims: memoryPortClaims,
+    timeoutMs: PATIENCE_MS,
     make: () => ({
       ...postgresMemoryFixture(database.url, { embedding: { embed: letterVector } }),
       scores: [-1, 1] as const,

@@ -6,6 +6,7 @@ import { PostgresMemory } from "../../../src/adapters/memory/postgres.js";
 import { PostgresSessionStore } from "../../../src/adapters/sessions/postgres.js";
 import { CompositionError } from "../../../src/domain/errors.js";
 import { memoryPortClaims, runClaims } from "../../../src/testkit/index.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { describeWith, ownName, postgresUrl, stopServers } from "../../support/servers.js";
 import { letterVector, plannedVectors } from "./letter-vectors.js";
 import { expectLikeReference, histories } from "./memory-histories.js";
@@ -18,7 +19,7 @@ const byVector = { missing: "every entry has a vector, and so is a hit" };
 
 describeWith("PostgresMemory", server, (url) => {
   describe("by words", () => {
-    runClaims({ test: it, claims: memoryPortClaims, make: () => postgresMemoryFixture(url) });
+    runClaims({ test: it, claims: memoryPortClaims, timeoutMs: PATIENCE_MS, make: () => postgresMemoryFixture(url) });
 
     it("finds and scores any history of stores and deletes as the formula says", async () => {
       await using fixture = postgresMemoryFixture(url);
@@ -41,6 +42,7 @@ describeWith("PostgresMemory", server, (url) => {
     runClaims({
       test: it,
       claims: memoryPortClaims,
+      timeoutMs: PATIENCE_MS,
       make: () => postgresMemoryFixture(url, { configuration: "simple" }),
     });
 
@@ -69,6 +71,7 @@ describeWith("PostgresMemory", server, (url) => {
     runClaims({
       test: it,
       claims: memoryPortClaims,
+      timeoutMs: PATIENCE_MS,
       make: () => ({ ...postgresMemoryFixture(url, { embedding: { embed: letterVector } }), scores: [-1, 1] as const }),
       capabilities: { words: byVector },
     });

@@ -4,6 +4,7 @@ import type { SessionPage } from "../../../src/domain/session.js";
 import type { SessionStore } from "../../../src/ports/session-store.js";
 import { runClaims, sessionStoreClaims, type SessionStoreFixture } from "../../../src/testkit/claims/index.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 import { expectLikeReference, sessionCommands } from "../../support/session-model.js";
 
 type Fixture = AsyncDisposable &
@@ -12,7 +13,7 @@ type Fixture = AsyncDisposable &
 /** What stores of many processes do alike: the claims with every capability, any history of writes, and what is large or in order. */
 export function serverContract(make: () => Fixture, histories: number): void {
   describe("keeps the claims of its port", () => {
-    runClaims({ test, claims: sessionStoreClaims, make });
+    runClaims({ test, claims: sessionStoreClaims, make, timeoutMs: PATIENCE_MS });
   });
 
   test("answers any history of writes as the reference does", async () => {

@@ -8,18 +8,21 @@ import { McpToolProvider } from "ennead/tools/mcp";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { StdioTransport } from "../../../../src/adapters/tools/mcp/stdio-transport.js";
 import { mcpOverHttp } from "../../../support/mcp-http.js";
+import { CLAIM_DEADLINE_MS, PATIENCE_MS } from "../../../support/patience.js";
 import { hostile, isAlive, named, started, textOf } from "../../../support/hostile-mcp.js";
 
 describe("keeps the claims of tool providers, over stdio", () => {
   runClaims({
     test,
     claims: toolProviderClaims,
+    timeoutMs: PATIENCE_MS,
     make: async () => {
       const inputSchema = { type: "object", properties: { city: { type: "string" } } };
       const tools = [...named("hang", "open"), { name: "weather", description: "Tells.", inputSchema }];
       const running = await started({ servers: { s: hostile({ tools }) } });
       return {
         provider: running.mcp,
+        deadlineMs: CLAIM_DEADLINE_MS,
         call: { name: "s__weather", arguments: { city: "Bern", days: [1, 2] } },
         slowCall: { name: "s__hang", arguments: {} },
         invalid: { arguments: { city: { secret: "hunter-2222" } }, path: "/city" },

@@ -5,10 +5,12 @@ import { lifecycleClaims, runClaims } from "ennead/testkit";
 import { McpToolProvider } from "ennead/tools/mcp";
 import { test } from "vitest";
 import { hostile, named } from "../../../support/hostile-mcp.js";
+import { CLAIM_DEADLINE_MS, PATIENCE_MS } from "../../../support/patience.js";
 
 runClaims({
   test,
   claims: lifecycleClaims,
+  timeoutMs: PATIENCE_MS,
   make: () => {
     const folder = mkdtempSync(join(tmpdir(), "ennead-mcp-"));
     const command = join(folder, "node");
@@ -18,6 +20,7 @@ runClaims({
     });
     return {
       lifecycle,
+      deadlineMs: CLAIM_DEADLINE_MS,
       breakStart: () => rmSync(command),
       [Symbol.asyncDispose]: async () => {
         await lifecycle.onShutdown();
