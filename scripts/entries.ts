@@ -116,6 +116,7 @@ export const peers: Readonly<Record<string, readonly string[]>> = {
     "src/adapters/tools/mcp/mcp-session.ts",
     "src/adapters/tools/mcp/mcp-transports.ts",
     "src/adapters/tools/mcp/rounds.ts",
+    "src/adapters/tools/mcp/sound-answer.ts",
     "src/adapters/tools/mcp/stdio-transport.ts",
     "src/adapters/tools/mcp/unheard.ts",
   ],

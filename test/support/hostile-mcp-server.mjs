@@ -119,9 +119,9 @@ const calls = {
   wait: (id, token) => {
     waiting = { id, token };
   },
-  poke: (id, _token, { step }) => {
+  poke: (id, _token, { step, rest = {} }) => {
     if (step === undefined) send({ id: waiting.id, result: text("waited") });
-    else progress(waiting.token, { progress: step });
+    else progress(waiting.token, { progress: step, ...rest });
     send({ id, result: text("poked") });
   },
   ask: (id, _token, { params }) => {

@@ -19,8 +19,16 @@ const COMPLETE = {
  * them before anybody is asked, so that an answer to a request of ours is put aside in a message that it takes for one.
  */
 export function putAside(message: JSONRPCMessage): void {
-  if ("result" in message && typeof message.id === "number")
+  // Some servers answer with the number of a request as a text; the SDK's own requests have names.
+  if ("result" in message && Number.isInteger(Number(message.id)))
     message.result = { ...COMPLETE, [SAID]: message.result } as typeof message.result;
+}
+
+/** Progress is a sign of life, also of a server that says null for what it does not tell of it. */
+export function withoutNulls(message: JSONRPCMessage): void {
+  if (!("method" in message) || message.method !== "notifications/progress" || message.params === undefined) return;
+  const told = Object.entries(message.params).filter(([, value]) => value !== null);
+  message.params = Object.fromEntries(told);
 }
 
 /** The schema of an answer that is handed over as the server said it. */

@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../../domain/json.js";
 import type { Awaitable } from "../../../ports/awaitable.js";
-import { boundedFetch } from "./bounded-fetch.js";
+import { boundedFetch, isEventStream } from "./bounded-fetch.js";
 import type { McpRuntime } from "./mcp-runtime.js";
 import { unheard } from "./unheard.js";
 
@@ -143,8 +143,7 @@ function noting(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const open = asking.getStore();
-    const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true;
-    if (open !== undefined) open.body = response.status !== 202 && !isStream;
+    if (open !== undefined) open.body = response.status !== 202 && !isEventStream(response);
     return response;
   };
 }

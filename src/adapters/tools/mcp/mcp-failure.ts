@@ -1,9 +1,11 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from "@modelcontextprotocol/client";
 import { describeThrown } from "../../../domain/describe-thrown.js";
 import { ToolError } from "../../../domain/errors.js";
+import { isJsonObject } from "../../../domain/json.js";
 import { safeLine } from "../../../domain/safe-label.js";
 import type { CallClock } from "./call-clock.js";
 import { NoResult } from "./decode-result.js";
+import { jsonOfLine } from "./json-line.js";
 import type { Secrets } from "./secrets.js";
 import { isUnheard } from "./unheard.js";
 
@@ -20,7 +22,9 @@ export function reasonOf(error: unknown, secrets: Secrets): string {
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status === 401 || status === 403) return `it refused the credentials (${status})`;
-    return lineOf(`it answered ${status} ${safeLine(secrets.hide(error.data.statusText ?? ""), 40)}`.trim(), secrets);
+    const answered = `it answered ${status} ${safeLine(secrets.hide(error.data.statusText ?? ""), 40)}`.trim();
+    const words = wordsIn(error);
+    return lineOf(words === undefined ? answered : `${answered}: ${words}`, secrets);
   }
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return lineOf(`${describeThrown(error)}${cause}`, secrets);
@@ -44,6 +48,15 @@ export function isSessionGone(error: unknown): boolean {
   return status === 404 || (status === 400 && typeof text === "string" && /session/i.test(text.slice(0, 2_000)));
 }
 
+/** What a server says in an error of the protocol that it sends with a status of its own. Its credentials are refused whatever it says. */
+function wordsIn({ data: { status, text } }: SdkHttpError): string | undefined {
+  if (typeof text !== "string" || status === 401 || status === 403) return undefined;
+  const answer = jsonOfLine(text);
+  // What stands in between speaks JSON too.
+  const error = isJsonObject(answer) && answer["jsonrpc"] === "2.0" ? answer["error"] : undefined;
+  return isJsonObject(error) && typeof error["message"] === "string" ? error["message"] : undefined;
+}
+
 /** Why a call has no result, as the port tells it; `server` is a label already. */
 export function callError(error: unknown, server: string, clock: CallClock, secrets: Secrets): ToolError {
   if (clock.givenUp === "aborted") return new ToolError("aborted", `the call to server "${server}" was aborted`);
@@ -57,6 +70,8 @@ export function callError(error: unknown, server: string, clock: CallClock, secr
     const kind = isUnheard(error) ? "transport" : "invocation-failed";
     return new ToolError(kind, `server "${server}": ${reasonOf(error, secrets)}`);
   }
+  const words = error instanceof SdkHttpError ? wordsIn(error) : undefined;
+  if (words !== undefined) return new ToolError("invocation-failed", `server "${server}": ${lineOf(words, secrets)}`);
   if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed)
     return new ToolError("transport", `server "${server}" went away during the call`);
   return new ToolError("transport", `server "${server}" could not be asked: ${reasonOf(error, secrets)}`);

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { isJsonObject } from "../../../domain/json.js";
 import { jsonOfLine } from "./json-line.js";
 import { LineSplitter, type LongLine } from "./line-splitter.js";
 import { idOfAnswer } from "./long-line-id.js";
 import { ProcessGroup } from "./process-group.js";
+import { messageOf } from "./sound-answer.js";
 import { unheard } from "./unheard.js";
 
 /** How a server's process is started. */
@@ -135,12 +136,18 @@ export class StdioTransport implements Transport {
   }
 
   #onLine(line: string): void {
+    if (line.trim() === "") return;
     const value = jsonOfLine(line);
+    // Some servers of 2025 write several messages as one.
+    for (const one of Array.isArray(value) ? (value as readonly unknown[]) : [value]) this.#onMessage(one);
+  }
+
+  #onMessage(value: unknown): void {
     const message = isJsonObject(value) ? messageOf(value) : undefined;
     if (message !== undefined) return this.#take(message);
     if (isJsonObject(value) && typeof value["id"] === "number" && value["method"] === undefined)
       return this.#answerWith(value["id"], "the answer is no message of the protocol");
-    if (line.trim() !== "") this.onerror?.(new Error("a line on stdout is no message"));
+    this.onerror?.(new Error("a line on stdout is no message"));
   }
 
   /** Whoever waits for the answer need not wait any longer. */
@@ -188,13 +195,5 @@ export class StdioTransport implements Transport {
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
     this.#ended.resolve();
     this.onclose?.();
-  }
-}
-
-function messageOf(value: object): JSONRPCMessage | undefined {
-  try {
-    return parseJSONRPCMessage(value);
-  } catch {
-    return undefined;
   }
 }

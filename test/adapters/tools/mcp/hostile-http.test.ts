@@ -394,6 +394,65 @@ describe("an answer", () => {
     expect(await s.text("web__f")).toBe("called");
   });
 
+  test.each<[string, string, (whole: string) => string]>([
+    ["ends with no empty line", "text/event-stream", (whole) => whole.trimEnd()],
+    ["ends its lines as old systems do", "text/event-stream", (whole) => whole.replaceAll("\n", "\r")],
+    ["ends its lines as Windows does", "text/event-stream", (whole) => whole.replaceAll("\n", "\r\n")],
+    ["says its type in capitals", "Text/Event-Stream; Charset=UTF-8", (whole) => whole],
+  ])("that %s is one", async (_title, type, written) => {
+    const takeOver = firstCall((seen, response) => {
+      const whole = event({ id: seen.message?.id, result: said("odd") });
+      response.writeHead(200, { "content-type": type }).end(written(whole));
+      return true;
+    });
+    await using s = await web(takeOver);
+    expect(await s.text("web__f")).toBe("odd");
+    expect(await s.text("web__f")).toBe("called");
+  });
+
+  test("that is cut off within an event is resumed before it", async () => {
+    const cut = '{"jsonrpc":"2.0","result":{"content":[';
+    await using s = await web((seen, response) => {
+      if (seen.http === "GET" && seen.headers["last-event-id"] === "e1") {
+        beginEvents(response);
+        const id = s.server.seen.find(isCall)?.message?.id;
+        response.write(event({ id, result: said("resumed") }, "e2"));
+        return true;
+      }
+      if (!isCall(seen)) return false;
+      beginEvents(response);
+      response.end(`id: e1\ndata: \n\nid: e2\ndata: ${cut}`);
+      return true;
+    });
+    expect(await s.text("web__f")).toBe("resumed");
+  });
+
+  test.each([400, 404, 500])(
+    "that is an error with the status %i tells it in the words of the server",
+    async (status) => {
+      const takeOver: TakeOver = (seen, response) => {
+        if (!isCall(seen)) return false;
+        const error = { code: -32602, message: "a is missing" };
+        const body = JSON.stringify({ jsonrpc: "2.0", id: seen.message?.id, error });
+        response.writeHead(status, { "content-type": "application/json" }).end(body);
+        return true;
+      };
+      await using s = await web(takeOver);
+      expect(await s.text("web__f")).toBe('ToolError(invocation-failed): server "web": a is missing');
+    },
+  );
+
+  test("of whoever stands in between is not the server's", async () => {
+    const takeOver = firstCall((_, response) => {
+      response.writeHead(502).end(JSON.stringify({ error: { message: "upstream" } }));
+      return true;
+    });
+    await using s = await web(takeOver);
+    expect(await s.text("web__f")).toBe(
+      'ToolError(transport): server "web" could not be asked: it answered 502 Bad Gateway',
+    );
+  });
+
   test.each([
     ["another request", () => JSON.stringify({ jsonrpc: "2.0", id: 777, result: said("other") })],
     ["nothing", () => "[]"],

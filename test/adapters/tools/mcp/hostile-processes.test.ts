@@ -90,6 +90,14 @@ describe("an answer of a process", () => {
     ],
     ["comes behind a mark of the byte order", { text: `\ufeff${answer}` }, []],
     ["ends its line as Windows does", { text: answer.replace("\n", "\r\n") }, []],
+    ["stands in a list, as servers of 2025 may write it", { text: `[${answer.trim()}]\n` }, []],
+    ["says null for no error", { text: answer.replace(/}$/m, ',"error":null}') }, []],
+    [
+      "says null for what it does not tell",
+      { text: answer.replace("]}", '],"_meta":null,"structuredContent":null}') },
+      [],
+    ],
+    ["has a field of its own", { text: answer.replace(/}$/m, ',"took":"1 ms"}') }, []],
     ["comes behind progress that is none", { text: progress + answer }, ["it sent what is no message of the protocol"]],
   ])("that %s counts once, and ends nothing", async (_title, raw, noises) => {
     await using s = await started({ servers: { s: hostile({ tools: named("raw", "f") }) } });
@@ -106,6 +114,18 @@ describe("an answer of a process", () => {
       /^ToolError\(transport\): .* went away during the call$/,
     ],
     ["lacks its end", { text: answer.trim(), then: "exit" }, /^ToolError\(transport\): .* went away during the call$/],
+    ...(
+      [
+        ['"not today"', "not today"],
+        ['{"code":"E1","message":"not today"}', "not today"],
+        ['{"code":-1.5,"message":"not today","data":null},"result":null', "not today"],
+        ['{"code":-32000}', "it gave no reason"],
+      ] as const
+    ).map(([error, reason]): [string, object, RegExp] => [
+      `is the error ${error}`,
+      { text: `{"jsonrpc":"2.0","id":$ID,"error":${error}}\n` },
+      new RegExp(`^ToolError\\(invocation-failed\\): server "s": ${reason}$`),
+    ]),
     ["can come no more", { text: "", then: "closeOutput" }, /^ToolError\(transport\): .* went away during the call$/],
     [
       "is null for an error",
@@ -122,6 +142,22 @@ describe("an answer of a process", () => {
     expect(await s.text("s__raw", raw)).toMatch(reason);
     expect(await s.text("s__f")).toBe("called f");
   });
+});
+
+test("progress that says null for what it does not tell is a sign of life, and told", async () => {
+  const runtime = testRuntime();
+  const told = Promise.withResolvers<unknown>();
+  await using s = await started({
+    servers: { s: { ...hostile({ tools: named("wait", "poke", "raw") }), timeoutMs: 1_000 } },
+    runtime,
+  });
+  const call = s.text("s__wait", {}, { progress: (partial) => told.resolve(partial) });
+  await runtime.advance(900);
+  await s.text("s__poke", { step: 1, rest: { total: null, message: null } });
+  expect(await told.promise).toEqual({ progress: 1 });
+  await runtime.advance(900);
+  await s.text("s__poke");
+  expect(await call).toBe("waited");
 });
 
 test("a process that closes its input is lost, and begun anew", async () => {

@@ -329,7 +329,7 @@ describe.each(both)("a result (%s)", (_, modern) => {
   });
 
   test("without a block, written as null, is empty or its structured content", async () => {
-    expect(await answer({ content: null })).toEqual({ content: [], isError: false });
+    expect(await answer({ content: null, _meta: null })).toEqual({ content: [], isError: false });
     expect(await answer({ content: null, structuredContent: { a: 1 } })).toMatchObject({ structured: { a: 1 } });
   });
 
