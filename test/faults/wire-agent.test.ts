@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OpenAiChatModel } from "../../src/adapters/models/openai-chat.js";
+import { OpenAiChatModel, type OpenAiChatOptions } from "../../src/adapters/models/openai-chat.js";
 import { AgentError } from "../../src/domain/errors.js";
 import type { AgentMessage } from "../../src/domain/message.js";
 import type { TurnResult } from "../../src/domain/turn-result.js";
@@ -172,6 +172,45 @@ describe("a turn of an agent over the chat-completions wire", () => {
   it("F074: sends the reasoning back with the call it led to", async () => {
     const turn = await told("F074");
     expect(messagesOf(turn.requests[1])[1]).toMatchObject({ reasoning_content: "I should look." });
+  });
+
+  /** The answers to a call made without thinking, then a refusal of the request that brings its result, then "done". */
+  async function refusedOnce(body: string, message: string, options: Partial<OpenAiChatOptions> = {}) {
+    await using server = await loopback((response, _, nth) => {
+      if (nth === 1) response.writeHead(400).end(JSON.stringify({ error: { message } }));
+      else response.end(nth === 0 ? body : delta({ content: "done" }) + STOP + DONE);
+    });
+    const model = new OpenAiChatModel({ model: "m1", baseUrl: server.baseUrl, ...options });
+    await using t = await testAgent({ model, tools: { f: toolOutcome.ok("ok") } });
+    const result = await t.agent.runTurn("hi", "s1").catch((error: unknown) => error);
+    return { result, replies: server.requests.map((request) => messagesOf(request)[1]) };
+  }
+  const calling = (fields: object): string =>
+    delta({ ...fields, tool_calls: [{ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }] }) + STOP + DONE;
+
+  it.each([
+    "Missing `reasoning_content` field in the assistant message at message index 1.",
+    "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
+    "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    "messages[1]: assistant message must include reasoning_content",
+  ])("F075: sends the empty reasoning that a server demands, once it has said so: %s", async (message) => {
+    const { result, replies } = await refusedOnce(calling({}), message);
+    expect(result).toMatchObject(completed);
+    expect(replies).toHaveLength(3);
+    expect(replies[1]).not.toHaveProperty("reasoning_content");
+    expect(replies[2]).toMatchObject({ reasoning_content: "", tool_calls: [{ id: "c1" }] });
+    const never = await refusedOnce(calling({}), message, { echoReasoning: "never" });
+    expect(never.result).toMatchObject({ kind: "model", cause: { kind: "invalid-request" } });
+    expect(never.replies).toHaveLength(2);
+  });
+
+  it("F074: takes back the reasoning that a server refuses, once it has said so", async () => {
+    const message = "'messages.1' : property 'reasoning_content' is unsupported";
+    const { result, replies } = await refusedOnce(calling({ reasoning_content: "hm" }), message);
+    expect(result).toMatchObject(completed);
+    expect(replies[1]).toMatchObject({ reasoning_content: "hm" });
+    expect(replies[2]).not.toHaveProperty("reasoning_content");
+    expect(replies[2]).toMatchObject({ tool_calls: [{ id: "c1" }] });
   });
 
   it("F172: tells a filtered reply and does not ask again", async () => {

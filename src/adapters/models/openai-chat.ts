@@ -12,6 +12,7 @@ import {
   type HttpModelOptions,
   type WireCall,
 } from "./wire/http-model.js";
+import { demandHealer } from "./wire/refused-replay.js";
 import { describedEfforts } from "./wire/described-efforts.js";
 import { WireNames } from "./wire/wire-names.js";
 import { sendableTools } from "./wire/wire-schema.js";
@@ -32,8 +33,8 @@ export type OpenAiChatOptions = HttpModelOptions &
     /** Words for efforts where the server's differ from `CHAT_EFFORTS`. */
     readonly efforts?: Readonly<Partial<Record<ReasoningEffort, string>>> | undefined;
     /**
-     * Whether reasoning goes back with the calls it led to: where there was any (default), as an empty field too for servers that demand
-     * it, or never for servers that refuse it.
+     * Whether reasoning goes back with the calls it led to: where there was any, as an empty field too for servers that demand it, or never
+     * for servers that refuse it. Default: where there was any, and once more as the server wants it where it refuses that.
      */
     readonly echoReasoning?: "when-present" | "always" | "never" | undefined;
     /** Default `"max_completion_tokens"` at OpenAI and Azure, `"max_tokens"` elsewhere. */
@@ -83,7 +84,11 @@ export class OpenAiChatModel implements ModelPort {
     this.#maxTokensField = options.maxTokensField ?? maxTokensFieldAt(this.#endpoint.host);
     this.#efforts = { ...CHAT_EFFORTS, ...options.efforts };
     this.#http = new HttpModel(
-      { provider: this.#provider, prepare: (asked, way) => this.#prepare(asked, way) },
+      {
+        provider: this.#provider,
+        prepare: (asked, way) => this.#prepare(asked, way),
+        healers: options.echoReasoning === undefined ? [demandHealer] : [],
+      },
       options,
     );
   }
@@ -106,7 +111,7 @@ export class OpenAiChatModel implements ModelPort {
     };
   }
 
-  #prepare({ request, replays }: Asked, { stream }: { readonly stream: boolean }): WireCall {
+  #prepare({ request, replays, demandsReasoning = false }: Asked, { stream }: { readonly stream: boolean }): WireCall {
     const tools = sendableTools(request.tools);
     const names = new WireNames(tools.map(({ name }) => name));
     const context: BodyContext = {
@@ -114,7 +119,7 @@ export class OpenAiChatModel implements ModelPort {
       model: this.#options.model,
       provider: this.#provider,
       replays,
-      echoReasoning: this.#options.echoReasoning ?? "when-present",
+      echoReasoning: demandsReasoning ? "always" : (this.#options.echoReasoning ?? "when-present"),
       efforts: this.#efforts,
       maxTokensField: this.#maxTokensField,
       streamUsage: this.#options.streamUsage ?? true,

@@ -6,6 +6,8 @@ export type Asked = {
   readonly request: ChatRequest;
   /** Whether earlier replies go back with what only their provider can read: reasoning, signatures, ciphers. */
   readonly replays: boolean;
+  /** The provider wants the field of reasoning with every call, empty where there was none. */
+  readonly demandsReasoning?: boolean;
 };
 
 /** What to ask instead of what was refused with `error`; undefined where this cure is for another illness. */

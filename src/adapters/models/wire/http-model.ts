@@ -6,7 +6,7 @@ import { checkOptions } from "../common/check-options.js";
 import { type CallLimits, callLimits, LEAST_LIMITS, LIMIT_NAMES } from "./call-limits.js";
 import { callModel, type ModelCall } from "./call-model.js";
 import type { ApiKey } from "./endpoint.js";
-import { type Asked, callHealing } from "./healed-call.js";
+import { type Asked, callHealing, type Healer } from "./healed-call.js";
 import { prepared } from "./prepared.js";
 import { idHealer } from "./refused-ids.js";
 import { mediaHealer } from "./refused-media.js";
@@ -65,6 +65,8 @@ export type HttpModelWire = {
   readonly replays?: boolean | undefined;
   /** Whether a request refused for its reasoning is worth another try without. Default: where it holds any. */
   readonly isWorthHealing?: ((request: ChatRequest) => boolean) | undefined;
+  /** Cures of this wire's own, tried before those of all. */
+  readonly healers?: readonly Healer[] | undefined;
 };
 
 /** Makes the calls of an adapter, once more without what the provider refused of a conversation. */
@@ -78,11 +80,12 @@ export class HttpModel {
   }
 
   async call(request: ChatRequest, onChunk?: ChunkListener): Promise<ModelResponse> {
-    const { provider, replays = true } = this.#wire;
+    const { provider, replays = true, healers = [] } = this.#wire;
     const { isWorthHealing = (asked) => hasReplay(asked, provider) } = this.#wire;
     const send = (asked: Asked): Promise<ModelResponse> =>
       callModel(prepared(provider, () => this.#prepare(asked, onChunk)));
-    return await callHealing({ request, replays }, send, [mediaHealer, idHealer, replayHealer(isWorthHealing)]);
+    const common = [mediaHealer, idHealer, replayHealer(isWorthHealing)];
+    return await callHealing({ request, replays }, send, [...healers, ...common]);
   }
 
   #prepare(asked: Asked, onChunk: ChunkListener | undefined): ModelCall {
