@@ -1,6 +1,8 @@
-import type { AgentMessage, ToolMessage } from "ennead";
+import type { AgentMessage, ToolMessage, ToolProvider } from "ennead";
 import { stopResponse, testAgent, type TestAgent, testRuntime, toolCallResponse, toolOutcome } from "ennead/testkit";
 import { AnthropicModel } from "ennead/models/anthropic";
+import { defineTool, ToolRegistry, Type } from "ennead/tools";
+import { composite } from "ennead/tools/combinators";
 import type { McpToolProvider, McpServer } from "ennead/tools/mcp";
 import { describe, expect, test } from "vitest";
 import { call, end, start, text } from "../adapters/models/anthropic-wire.js";
@@ -82,6 +84,39 @@ describe("MCP in the field", () => {
     });
     const turn = await t.agent.runTurn("go");
     expect(texts(turn.messages)).toEqual(["one query", "two query", "local"]);
+  });
+
+  describe("F187: a server that takes the name of a local tool in the middle of a turn", () => {
+    const open = async (tools: (mcp: McpToolProvider, own: ToolRegistry) => readonly ToolProvider[]) => {
+      const stack = new AsyncDisposableStack();
+      const s = stack.use(await serving({ tools: named("open") }));
+      const extra = defineTool({
+        name: "s__extra",
+        description: "Is our own.",
+        parameters: Type.Object({}),
+        execute: () => "local",
+      });
+      const script = [
+        toolCallResponse("s__open", "c0", {}),
+        toolCallResponse("s__extra", "c1", {}),
+        stopResponse("done"),
+      ];
+      const t = stack.use(await testAgent({ script, providers: tools(s.mcp, new ToolRegistry([extra], "own")) }));
+      return { ...t, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+    };
+
+    test("ends the turn, which says where both come from", async () => {
+      await using t = await open((mcp, own) => [own, mcp]);
+      await expect(t.agent.runTurn("go")).rejects.toMatchObject({
+        name: "AgentError",
+        cause: { kind: "tool-collision", message: expect.stringContaining("s__extra comes from own and s") as string },
+      });
+    });
+
+    test("leaves it its name where local ones come first", async () => {
+      await using t = await open((mcp, own) => [composite([own, mcp], { sameName: "first-wins" })]);
+      expect(texts((await t.agent.runTurn("go")).messages)).toEqual(["opened", "local"]);
+    });
   });
 
   test("F189: structured content without text is what the model reads", async () => {

@@ -15,10 +15,9 @@ export class NoResult extends Error {}
  */
 export function decodeResult(raw: unknown): ToolResult {
   if (!isJsonObject(raw)) throw new NoResult("the answer is no object");
-  const { structuredContent, isError } = raw;
-  // So servers in some languages write an empty list, and what is not there.
+  const { structuredContent, isError, _meta: meta } = raw;
+  // So servers in some languages write an empty list.
   const content = raw["content"] === null ? [] : raw["content"];
-  const meta = raw["_meta"] ?? undefined;
   if (content !== undefined && !Array.isArray(content)) throw new NoResult("the content of the answer is no list");
   if (content === undefined && structuredContent === undefined)
     throw new NoResult("the answer has neither content nor structured content");
