@@ -17,7 +17,7 @@ export function settledParts(
   let changed = false;
   const settled = parts.map((part) => {
     if (part.type !== "toolCall") return part;
-    const call = settledCall(part, seen, callId(messageId, order++));
+    const call = settledCall(part, seen, messageId, order++);
     changed ||= call !== part;
     return call;
   });
@@ -27,11 +27,11 @@ export function settledParts(
   return changed ? Object.freeze(settled) : parts;
 }
 
-function settledCall(part: ToolCallPart, seen: Set<string>, ownId: string): ToolCallPart {
+function settledCall(part: ToolCallPart, seen: Set<string>, messageId: string, order: number): ToolCallPart {
   // Ports are bound by types, and not everybody's is.
   const { id: given = "" }: { readonly id?: string | undefined } = part;
   const taken = given === "" || seen.has(given);
-  const id = taken ? ownId : given;
+  const id = taken ? callId(messageId, order) : given;
   seen.add(id);
   if (!taken && part.name !== "") return part;
   const malformed = part.malformed ?? { raw: part.raw ?? "", reason: "the call has no name" };

@@ -30,9 +30,13 @@ export function resultOf(run: TurnRun, turn: Turn, status: TurnStatus, stopReaso
 
 function inSourceOrder(run: TurnRun, messages: TurnResult["messages"]): TurnResult["exchanges"] {
   if (run.exchanges.length < 2) return run.exchanges.slice();
-  const replies = new Map(messages.map((message, index) => [message.id, index]));
-  const place = (id: string): number => replies.get(id.slice(0, id.lastIndexOf("."))) ?? 0;
-  return [...run.exchanges].sort(
-    (a, b) => place(a.executionId) - place(b.executionId) || a.sourceOrder - b.sourceOrder,
-  );
+  const replies = new Map<string, number>();
+  messages.forEach(({ role, id }, index) => void (role === "assistant" && replies.set(id, index)));
+  // Looked up once each, since a sort compares each many times.
+  const placed = run.exchanges.map((exchange) => {
+    const { executionId } = exchange;
+    return { exchange, reply: replies.get(executionId.slice(0, executionId.lastIndexOf("."))) ?? 0 };
+  });
+  placed.sort((a, b) => a.reply - b.reply || a.exchange.sourceOrder - b.exchange.sourceOrder);
+  return placed.map(({ exchange }) => exchange);
 }
