@@ -33,12 +33,17 @@ const OUTPUT_LIMIT =
 
 /** Each call with its position in the reply, by which it is known for ever. */
 function placedCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): PlacedCall[] {
-  if (turn.reply === undefined) return [];
-  const { id } = turn.reply;
-  const orders = new Map(toolCallsOf(turn.reply).map((call, order) => [call.id, order]));
+  const { reply } = turn;
+  if (reply === undefined) return [];
+  const all = toolCallsOf(reply);
   return calls.map((call) => {
-    const order = run.resumedOrders.get(call) ?? orders.get(call.id) ?? 0;
-    return { call, order, executionId: `${id}.${order}` };
+    const order =
+      run.resumedOrders.get(call) ??
+      Math.max(
+        0,
+        all.findLastIndex(({ id }) => id === call.id),
+      );
+    return { call, order, executionId: `${reply.id}.${order}` };
   });
 }
 

@@ -69,14 +69,17 @@ function addTo(batch: Batch, messages: readonly AgentMessage[], change: WriteCha
   for (const message of messages) batch.messages.push(message);
   if (change.metadata !== undefined) {
     batch.metadata = batch.metadata === undefined ? change.metadata : { ...batch.metadata, ...change.metadata };
-    const set = change.metadata;
-    batch.unset = batch.unset?.filter((key) => !(key in set));
+    if (batch.unset !== undefined) batch.unset = withoutKeys(batch.unset, change.metadata);
   }
   if (change.unset !== undefined) {
     batch.unset = [...(batch.unset ?? []), ...change.unset];
     if (batch.metadata !== undefined) batch.metadata = patchMetadata(batch.metadata, {}, change.unset);
   }
   if (change.compaction !== undefined) batch.compaction = change.compaction;
+}
+
+function withoutKeys(keys: readonly string[], set: JsonObject): readonly string[] {
+  return keys.filter((key) => !(key in set));
 }
 
 /** A store answers a write it knows with the revision that one made: then another turn had this id, and nothing of this one was stored. */
@@ -120,11 +123,12 @@ export class RoundWriter implements Writer {
   add(messages: readonly AgentMessage[], change: WriteChange = {}): Promise<void> {
     addTo(this.#next, messages, change);
     if (this.#queued !== undefined) return this.#queued;
-    if (this.#flushing === undefined) return this.#flush();
-    this.#queued = this.#flushing.then(
-      () => this.#flush(),
-      () => this.#flush(),
-    );
+    return this.#flushing === undefined ? this.#flush() : this.#queueBehind(this.#flushing);
+  }
+
+  #queueBehind(flushing: Promise<void>): Promise<void> {
+    const flush = (): Promise<void> => this.#flush();
+    this.#queued = flushing.then(flush, flush);
     return this.#queued;
   }
 

@@ -73,15 +73,21 @@ export class Stages {
     const entries = this.#index[passed.stage.kind];
     let current = passed;
     while (current.outcome === undefined && current.entered < entries.length) {
-      const before = current;
-      const entry = entries[before.entered] as HookEntry;
-      const outcome = this.#ask(entry, before.stage, extras, before.entered + 1);
-      if (isThenable(outcome)) {
-        return outcome.then((given) => this.#onward(this.#heard(entry, before, given), extras));
-      }
-      current = this.#heard(entry, before, outcome);
+      const entry = entries[current.entered] as HookEntry;
+      const outcome = this.#ask(entry, current.stage, extras, current.entered + 1);
+      if (isThenable(outcome)) return this.#onwardLater(entry, current, outcome, extras);
+      current = this.#heard(entry, current, outcome);
     }
     return current;
+  }
+
+  async #onwardLater<K extends StageKind>(
+    entry: HookEntry,
+    passed: Passed<K>,
+    answer: PromiseLike<StageOutcome | undefined>,
+    extras: ContextExtras,
+  ): Promise<Passed<K>> {
+    return this.#onward(this.#heard(entry, passed, await answer), extras);
   }
 
   /** What a before stage has come to after one more hook. */
@@ -117,21 +123,31 @@ export class Stages {
     for (let i = from; i < entries.length; i++) {
       const entry = entries[i] as HookEntry;
       if (entry.pair >= way.entered) continue;
-      const before = current;
       try {
-        const outcome = this.#ask(entry, before, way.extras, ALL_ENTERED);
-        if (isThenable(outcome)) {
-          return outcome
-            .then((given) => this.#left(entry, before, given, way))
-            .catch((error: unknown) => this.#missed(entry, before, error, way))
-            .then((next) => this.#backward(i + 1, next, way));
-        }
-        current = this.#left(entry, before, outcome, way);
+        const outcome = this.#ask(entry, current, way.extras, ALL_ENTERED);
+        if (isThenable(outcome)) return this.#backwardLater(i, current, outcome, way);
+        current = this.#left(entry, current, outcome, way);
       } catch (error) {
-        current = this.#missed(entry, before, error, way);
+        current = this.#missed(entry, current, error, way);
       }
     }
     return current;
+  }
+
+  async #backwardLater<K extends StageKind>(
+    at: number,
+    stage: StageOf<K>,
+    answer: PromiseLike<StageOutcome | undefined>,
+    way: Back<K>,
+  ): Promise<StageOf<K>> {
+    const entry = this.#index[stage.kind][at] as HookEntry;
+    let next: StageOf<K>;
+    try {
+      next = this.#left(entry, stage, await answer, way);
+    } catch (error) {
+      next = this.#missed(entry, stage, error, way);
+    }
+    return this.#backward(at + 1, next, way);
   }
 
   /** What one hook left of an after stage. */

@@ -3,7 +3,7 @@ import type { ToolMessage } from "../domain/message.js";
 import { NONE } from "../domain/none.js";
 import { pendingRecord } from "../domain/deferred-calls.js";
 import type { DeferredCall } from "../domain/session.js";
-import { errorResult, type ToolOutcome, type ToolResult } from "../domain/tool.js";
+import { errorResult, type ToolCall, type ToolOutcome, type ToolResult } from "../domain/tool.js";
 import { UNKNOWN_OUTCOME } from "../domain/transcript.js";
 import { type Endings, type Turn, withEnding, withResults } from "../domain/turn.js";
 import { asAgentError } from "./as-agent-error.js";
@@ -46,10 +46,16 @@ export class ToolBatch {
   /** The turn with everything that became of the batch. */
   result(placed: readonly PlacedCall[]): Turn {
     const exchanges = [...this.settler.exchanges].sort((a, b) => a.sourceOrder - b.sourceOrder);
-    const handled = new Set([...exchanges, ...this.#deferred].map(({ executionId }) => executionId));
-    const open = placed.filter(({ executionId }) => !handled.has(executionId)).map(({ call }) => call);
+    const whole = exchanges.length + this.#deferred.length === placed.length;
+    const open = whole ? NONE : this.#leftOf(placed);
     this.#turn = withResults(this.#turn, { exchanges, deferred: this.#deferred.length, open });
     return this.ended();
+  }
+
+  /** Calls that the batch broke off before it came to them. */
+  #leftOf(placed: readonly PlacedCall[]): readonly ToolCall[] {
+    const handled = new Set([...this.settler.exchanges, ...this.#deferred].map(({ executionId }) => executionId));
+    return placed.filter(({ executionId }) => !handled.has(executionId)).map(({ call }) => call);
   }
 
   /** The turn with what its hooks asked for and what failed. */

@@ -99,8 +99,8 @@ function isMoreWaiting(turn: Turn, limits: StepLimits): boolean {
 
 /** Results that an earlier turn stored do not say whether they would end it; the model reads them (U6). */
 function terminates({ reply, exchanges }: Turn): boolean {
-  if (exchanges.length === 0 || (reply !== undefined && exchanges.length < toolCallsOf(reply).length)) return false;
-  return exchanges.every((exchange) => exchange.result.terminate === true);
+  if (exchanges.length === 0 || !exchanges.every((exchange) => exchange.result.terminate === true)) return false;
+  return reply === undefined || exchanges.length >= toolCallsOf(reply).length;
 }
 
 function decidedStep(decided: RoundDecision): NextStep {

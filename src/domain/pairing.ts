@@ -20,7 +20,7 @@ export function pair(messages: readonly AgentMessage[]): Pairing {
     if (message.role === "assistant") {
       const calls = toolCallsOf(message);
       if (calls.length === 0) continue;
-      const group: Group = { message, calls, results: new Array<undefined>(calls.length).fill(undefined) };
+      const group: Group = { message, calls, results: calls.map(() => undefined) };
       groups.set(index, group);
       for (let order = calls.length - 1; order >= 0; order--) {
         const id = (calls[order] as ToolCall).id;

@@ -26,9 +26,10 @@ export class StreamAccumulator {
   #blocks: (TextBlock | CallBlock)[] = [];
   /** The block opened last: what a delta without `part` continues. */
   #last: TextBlock | CallBlock | undefined;
-  #texts = new Map<number, TextBlock>();
-  #reasonings = new Map<number, TextBlock>();
-  #calls = new CallAssembly();
+  /** By the `part` of their deltas, as far as these name one. */
+  #texts: Map<number, TextBlock> | undefined;
+  #reasonings: Map<number, TextBlock> | undefined;
+  #calls: CallAssembly | undefined;
   #usage: Usage | undefined;
   #finish: FinishChunk | undefined;
 
@@ -39,6 +40,7 @@ export class StreamAccumulator {
       case "reasoningDelta":
         return this.#pushText(chunk);
       case "toolCallDelta":
+        this.#calls ??= new CallAssembly();
         return this.#open(this.#calls.push(chunk));
       case "usage":
         this.#usage = mergeUsage(this.#usage, chunk.usage);
@@ -118,13 +120,17 @@ export class StreamAccumulator {
   }
 
   #textBlock(type: "text" | "reasoning", part: number | undefined): TextBlock {
-    const known = type === "text" ? this.#texts : this.#reasonings;
-    const old = part === undefined ? undefined : known.get(part);
+    const old = part === undefined ? undefined : this.#blocksOf(type).get(part);
     if (old !== undefined) return old;
     const block: TextBlock = { type, part, text: "", signature: undefined, redacted: false, providerData: undefined };
-    if (part !== undefined) known.set(part, block);
+    if (part !== undefined) this.#blocksOf(type).set(part, block);
     this.#open(block);
     return block;
+  }
+
+  #blocksOf(type: "text" | "reasoning"): Map<number, TextBlock> {
+    if (type === "text") return (this.#texts ??= new Map<number, TextBlock>());
+    return (this.#reasonings ??= new Map<number, TextBlock>());
   }
 
   #open(block: TextBlock | CallBlock | undefined): void {
@@ -136,9 +142,9 @@ export class StreamAccumulator {
   #reset(): void {
     this.#blocks = [];
     this.#last = undefined;
-    this.#texts.clear();
-    this.#reasonings.clear();
-    this.#calls = new CallAssembly();
+    this.#texts = undefined;
+    this.#reasonings = undefined;
+    this.#calls = undefined;
     this.#usage = undefined;
     this.#finish = undefined;
   }

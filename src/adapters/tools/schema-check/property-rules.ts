@@ -25,7 +25,10 @@ export function propertyRules(schema: JsonObject, visit: Visit, check: Check): v
     }
     if (propertyNames !== undefined && !check.fits(propertyNames, key, visit.depth + 1))
       visit.say("another name", pointer(visit.path, key));
-    for (const keyword of DEPENDENT) dependentRule(schema[keyword], key, visit, check);
+    for (const keyword of DEPENDENT) {
+      const wanted = declared(schema[keyword], key);
+      if (wanted !== undefined) dependentRule(wanted, key, visit, check);
+    }
   }
 }
 
@@ -52,9 +55,7 @@ function propertySchemas(schema: JsonObject, check: Check): (key: string) => rea
 
 const DEPENDENT = ["dependentRequired", "dependentSchemas", "dependencies"] as const;
 
-function dependentRule(byName: Json | undefined, key: string, visit: Visit, check: Check): void {
-  const wanted = declared(byName, key);
-  if (wanted === undefined) return;
+function dependentRule(wanted: Json, key: string, visit: Visit, check: Check): void {
   if (!Array.isArray(wanted)) return visit.beside(check, wanted);
   for (const other of listOf(wanted)) {
     if (typeof other !== "string" || Object.hasOwn(visit.value as JsonObject, other)) continue;
