@@ -15,6 +15,7 @@ import { isPinned, pinned } from "../../src/domain/pins.js";
 import { okResult } from "../../src/domain/tool.js";
 import { transcriptLaw } from "../../src/domain/transcript-law.js";
 import type { Compressor } from "../../src/ports/compressor.js";
+import type { ModelPort } from "../../src/ports/model.js";
 import {
   modelStep,
   type ModelStep,
@@ -299,6 +300,33 @@ describe("compaction that does not help", () => {
     expect((await t.agent.runTurn(filler("large question", 2_000), "s")).text).toBe("done");
     expect(model.callCount).toBeLessThanOrEqual(3);
   });
+
+  test.each(all.filter(([name]) => name !== "tool-result-trim"))(
+    "F127: a result larger than the window costs its turn under %s, and not the session",
+    async (_, make) => {
+      const window = 4_000;
+      const dense = Buffer.from(Array.from({ length: 9_000 }, (_unused, n) => (n * 7_919 + (n >> 5) * 31) & 255));
+      const requests: (readonly Message[])[] = [];
+      const model: ModelPort = {
+        chat: ({ messages }) => {
+          requests.push(messages);
+          if (estimateAll(messages) > window) return Promise.reject(new ModelError("context-overflow", "too long"));
+          return Promise.resolve(requests.length === 1 ? toolCallResponse("f", "c") : stopResponse("ok"));
+        },
+      };
+      await using t = await agentOn([], {
+        model,
+        compressors: [make(window)],
+        tools: { f: toolOutcome.ok(dense.toString("base64")) },
+        config: { modelContextWindow: window },
+      });
+      const error = await rejectionOf(t.agent.runTurn("encode it", "s"));
+      expect(error).toMatchObject({ kind: "model", cause: { kind: "context-overflow" } });
+      expect((await t.agent.runTurn("shorter, please", "s")).text).toBe("ok");
+      expect(textOf(requests.at(-1)?.at(-1) as Message)).toBe("shorter, please");
+      expect((await t.agent.session("s")).messages.filter(({ role }) => role === "tool")).toHaveLength(1);
+    },
+  );
 
   const failures = [
     ["an error", modelStep.fail(new ModelError("server", "SECRET 500")), "ModelError(server)"],

@@ -1,5 +1,5 @@
 import { ModelError, CompositionError } from "../../domain/errors.js";
-import { estimateAll } from "../../domain/estimate.js";
+import { estimateAll, estimateTokens } from "../../domain/estimate.js";
 import type { Exchange } from "../../domain/exchanges.js";
 import { checkValues, FUNCTION, OBJECT, TEXT, wholeNumber } from "../../domain/check-values.js";
 import { checkFields } from "../../domain/known-fields.js";
@@ -9,6 +9,7 @@ import { stampMessage } from "../../domain/stamp-message.js";
 import { textTokens } from "../../domain/text-tokens.js";
 import type { CompressAction, CompressContext, Compressor, ContextMessages } from "../../ports/compressor.js";
 import type { ModelPort } from "../../ports/model.js";
+import { newestWithin } from "./newest-within.js";
 import { TriedSessions } from "./tried-sessions.js";
 import { checkRoom, roomFor, type RequestRoomOptions } from "./request-room.js";
 import { Summarizer, type Summarized } from "./summarizer.js";
@@ -60,7 +61,7 @@ const LEAST_TOKENS = 100;
 /**
  * Lets a model write a summary of the older part of a conversation once a request takes more than its share of the window (default
  * three quarters). Whole exchanges only; instructions, pinned and custom messages stay as they are; an earlier summary goes into the
- * next. What the model is shown of the conversation is marked as data. The model calls count in the turn and its budgets. Rejects with
+ * next. Where a request was refused and there is nothing to summarise, the newest messages alone are sent, once. What the model is shown of the conversation is marked as data. The model calls count in the turn and its budgets. Rejects with
  * `ModelError` where no usable summary comes about. After each try a session is left alone until it has grown by a tenth, unless a
  * request was refused as too large or somebody asks.
  */
@@ -101,7 +102,9 @@ export class SummarizeCompressor implements Compressor {
     const most = reason === "overflow" ? Math.min(room ?? estimatedTokens, estimatedTokens) : (room ?? estimatedTokens);
     const cut = summaryCut(messages, this.#keepExchanges, most / 2 / (context.correction ?? 1));
     const old = cut.old.filter(({ messages: [first] }) => first !== undefined && summaryIn(first) === undefined);
-    if (estimateAll(messagesOf(old)) < LEAST_TOKENS) return { type: "none" };
+    if (estimateAll(messagesOf(old)) < LEAST_TOKENS) {
+      return reason === "overflow" ? newestOnly(messages, most / 2 / (context.correction ?? 1)) : { type: "none" };
+    }
     try {
       const summarized = await this.#summarizer.summarize(old, earlierIn(cut.old), context);
       const action = this.#actionOf(messages, summarized, cut.kept);
@@ -135,6 +138,12 @@ export class SummarizeCompressor implements Compressor {
 }
 
 type Proposal = Extract<CompressAction, { type: "replace" | "newThread" }>;
+
+/** For a request that was refused for what no summary may stand for yet, such as one result that is larger than the window. */
+function newestOnly(messages: readonly AgentMessage[], limit: number): CompressAction {
+  const kept = newestWithin(messages, { limit, weigh: estimateTokens });
+  return kept.length < messages.length ? { type: "view", messages: kept } : { type: "none" };
+}
 
 /** The newest summary there is. */
 function earlierIn(old: readonly Exchange[]): string | undefined {
