@@ -21,7 +21,7 @@ export function openAt({
   timeoutMs = PATIENCE_MS,
 }: StorePlace): PostgresSessionStore | RedisSessionStore | SqliteSessionStore | JsonlSessionStore {
   if (kind === "jsonl") return new JsonlSessionStore({ directory: url });
-  if (kind === "sqlite") return new SqliteSessionStore({ path: url });
+  if (kind === "sqlite") return new SqliteSessionStore({ path: url, busyTimeoutMs: timeoutMs });
   if (kind === "postgres") return new PostgresSessionStore({ url, schema: name, timeoutMs });
   return new RedisSessionStore({ url, prefix: `{${name}}:`, timeoutMs });
 }

@@ -1,10 +1,11 @@
 import { SqliteSessionStore } from "../../../src/adapters/sessions/sqlite.js";
 import { SessionError } from "../../../src/domain/errors.js";
 import { deltaOf, note } from "../../../src/testkit/claims/session-samples.js";
+import { PATIENCE_MS } from "../../support/patience.js";
 
 /** A process of its own: appends `count` messages to one session, retrying on conflict, and prints the id of each acknowledged one. */
 const [path = "", name = "", count = ""] = process.argv.slice(2);
-const store = new SqliteSessionStore({ path });
+const store = new SqliteSessionStore({ path, busyTimeoutMs: PATIENCE_MS });
 let known = 0;
 for (let n = 0; n < Number(count); n++) {
   const id = `${name}.${n}`;
