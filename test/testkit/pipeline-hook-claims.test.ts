@@ -1,4 +1,5 @@
-import { describe, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { approval } from "../../src/adapters/hooks/approval.js";
 import { defineHook } from "../../src/adapters/hooks/define-hook.js";
 import { hookChain } from "../../src/adapters/hooks/hook-chain.js";
@@ -6,7 +7,7 @@ import { NoopHook } from "../../src/adapters/hooks/noop.js";
 import { STAGE_KINDS, type Stage, type StageKind, type StageOf } from "../../src/domain/stage.js";
 import type { PipelineHook, StageContext } from "../../src/ports/hook.js";
 import { toolDef } from "../../src/testkit/builders.js";
-import { runClaims } from "../../src/testkit/claims/index.js";
+import { checkClaims, type ClaimReport, runClaims } from "../../src/testkit/claims/index.js";
 import { pipelineHookClaims, type PipelineHookFixture } from "../../src/testkit/claims/pipeline-hook.js";
 import { RecordingHook } from "../../src/testkit/fakes/recording-hook.js";
 import { proveClaims } from "./prove-claims.js";
@@ -127,6 +128,21 @@ const broken: Readonly<Record<string, () => PipelineHookFixture>> = {
 };
 
 proveClaims("pipelineHookClaims", { claims: pipelineHookClaims, sound: () => fixtureOf(), broken });
+
+test("a hook that ignores the signal is found although the process stands still again and again", async () => {
+  const claims = pipelineHookClaims.filter(({ id }) => id === "hook-settles-on-abort");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let report: ClaimReport | undefined;
+  void checkClaims({ claims, make: () => broken["hook-settles-on-abort"]?.() ?? fixtureOf() }).then((done) => {
+    report = done;
+  });
+  while (report === undefined) {
+    vi.advanceTimersByTime(1_000);
+    await setImmediate();
+  }
+  expect(report.results).toMatchObject([{ outcome: "failed" }]);
+});
 
 describe("the recording hook", () => {
   runClaims({
