@@ -23,6 +23,9 @@ export type PrivateServer = AsyncDisposable & {
 /** Where a server is, or why there is none. */
 export type Found<T> = { readonly found: T } | { readonly missing: string };
 
+/** What a server may take to answer at all; where none listens the answer is there at once. */
+const PROBE_MS = 15_000;
+
 const required = process.env["ENNEAD_REQUIRE_SERVICES"] === "1";
 
 /** Runs the suite with what was found, or skips it with the reason in its title; where services are required it fails instead. */
@@ -77,7 +80,7 @@ export function ownName(): string {
 
 /** True when a PostgreSQL accepts a connection there. */
 export async function answersPostgres(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PROBE_MS, query_timeout: PROBE_MS });
   client.on("error", () => {});
   try {
     await client.connect();
@@ -95,8 +98,8 @@ export async function answersRedis(url: string): Promise<boolean> {
   const client = new Redis(url, {
     lazyConnect: true,
     retryStrategy: null,
-    connectTimeout: 2_000,
-    commandTimeout: 2_000,
+    connectTimeout: PROBE_MS,
+    commandTimeout: PROBE_MS,
   });
   client.on("error", () => {});
   try {
@@ -239,7 +242,7 @@ async function privateServer({ command, directory, port, url, signal, answers }:
           child.stderr?.on("data", (chunk: Buffer) => (noise += chunk.toString()));
         }
         if (await answers()) return;
-        if (attempt > 400) throw new Error(`the server did not start\n${noise}`);
+        if (attempt > 2_000) throw new Error(`the server did not start\n${noise}`);
         await new Promise<void>((resolve) => void setTimeout(resolve, 25));
       }
     },
