@@ -60,6 +60,16 @@ describe("F199 inserted text is not expanded again", () => {
 });
 
 describe("F201 arguments without a placeholder", () => {
+  it.each([
+    ["Costs $5.", "one two", "Costs .\n\none two"],
+    ["Second: $2", `a "b c"  'd'  e`, "Second: b c\n\na 'd'  e"],
+    ["$3 and $1", "a b c d", "c and a\n\nb d"],
+    ["$1", "a", "a"],
+    ["$1 $2", "a", "a "],
+  ])("are whole with %j and %j, whichever words it asks for", (template, text, expected) => {
+    expect(expand(template, text)).toBe(expected);
+  });
+
   it.each(["Review.", "Review $ARGUMENTS", "Review $@.", "Review $1", ""])("occur exactly once with %j", (template) => {
     expect(expand(template, restOf("/x src/a.ts")).split("src/a.ts")).toHaveLength(2);
   });
