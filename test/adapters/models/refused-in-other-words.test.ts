@@ -86,6 +86,7 @@ describe("a wait that is asked for", () => {
   it.each<[Record<string, string>, string, number | undefined]>([
     [{ "retry-after": "2, 2" }, "", 2000],
     [{ "x-ms-retry-after-ms": "1500" }, "", 1500],
+    [{ "retry-after": "1000000000" }, "", 0],
     [{ "retry-after": "thu, 01 jan 1970 00:00:00 gmt" }, "", 0],
     [{}, "exceeded token rate limit. Please retry after 7 seconds. See https://a.example", 7000],
     [{}, "Please try again in 1h2m3.5s.", 3_723_500],

@@ -3,6 +3,9 @@ import { listField, objectField, textField } from "./wire-json.js";
 /** The longest wait a timer can hold. */
 const LONGEST = 2 ** 31 - 1;
 
+/** So many seconds are no wait but a moment, counted from 1970. */
+const EPOCH_SECONDS = 1_000_000_000;
+
 /** The three date forms of HTTP, and ISO 8601. */
 const DATE = /^(?:[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}.*|\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))$/i;
 
@@ -17,8 +20,10 @@ export function retryAfterMs(headers: Headers, now: number): number | undefined 
 
 function after(value: string | null, now: number): number | undefined {
   const seconds = duration(value, 1000);
-  if (seconds !== undefined || value === null || !DATE.test(value.trim())) return seconds;
-  const at = Date.parse(value);
+  if (value === null) return undefined;
+  const isMoment = seconds !== undefined && Number.parseFloat(value) >= EPOCH_SECONDS;
+  if (!isMoment && (seconds !== undefined || !DATE.test(value.trim()))) return seconds;
+  const at = isMoment ? Number.parseFloat(value) * 1000 : Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), LONGEST);
 }
 
