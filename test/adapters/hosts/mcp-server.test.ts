@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { Agent, type AgentApi, CompositionError, type Json, type PipelineHook, type ToolDef } from "ennead";
+import { Agent, type AgentApi, CompositionError, defineHook, type Json, type PipelineHook, type ToolDef } from "ennead";
 import { approval } from "ennead/hooks/approval";
 import { type AgentMcpServer, mcpServer } from "ennead/hosts/mcp-server";
 import { MemorySessionStore } from "ennead/sessions/memory";
 import { RecordingHook, ScriptedModel } from "ennead/testkit";
+import { defineTool, Type } from "ennead/tools";
 import { describe, expect, test } from "vitest";
 import { childPrograms } from "../../support/child-programs.js";
 import { started, textOf } from "../../support/hostile-mcp.js";
@@ -120,6 +121,29 @@ describe("an agent as an MCP server", () => {
       { progress: 5, total: 9, message: "five" },
       { progress: 6 },
     ]);
+  });
+
+  test("gives what lacks the structure that was promised as an error, which clients take", async () => {
+    const long = defineTool({
+      name: "long",
+      description: "Is cut.",
+      parameters: Type.Object({}),
+      output: Type.Object({ text: Type.String() }),
+      execute: () => ({ text: "x".repeat(5_000) }),
+    });
+    const answers = defineHook("answers", {
+      beforeTool: ({ call }, context) =>
+        call.name === "add" ? context.answer({ content: [{ type: "text", text: "3" }], isError: false }) : undefined,
+    });
+    await using s = await served({ tools: [long, add], hooks: [answers], config: { maxToolResultBytes: 2_000 } });
+    await using client = await connected(s.url);
+    await client.listTools();
+    const { content, isError } = await client.callTool({ name: "long" });
+    expect([isError, JSON.stringify(content)]).toEqual([true, expect.stringContaining("xxx")]);
+    expect(await client.callTool({ name: "add", arguments: { a: 1, b: 2 } })).toEqual({
+      content: [{ type: "text", text: "3" }],
+      isError: true,
+    });
   });
 
   test("aborts the call that a client cancels, and no other", async () => {

@@ -52,9 +52,9 @@ export class AgentServer {
     });
     server.setRequestHandler("tools/call", AS_THEY_ARE, async (params, context) => {
       onRequest(context);
-      const asked = await this.#askedTool(params);
+      const { asked, promises } = await this.#askedTool(params);
       const onProgress = progressTo(context, this.#unread, onError);
-      return encodeResult(await run(context, (signal) => this.#call(asked, signal, onProgress)));
+      return encodeResult(await run(context, (signal) => this.#call(asked, signal, onProgress)), { promises });
     });
     server.setRequestHandler("prompts/list", AS_THEY_ARE, () => ({ prompts: this.#commands().map(promptOf) }));
     server.setRequestHandler("prompts/get", AS_THEY_ARE, (params, context) => {
@@ -87,10 +87,12 @@ export class AgentServer {
     return this.#agent.commands.list().filter(this.#settings.commands);
   }
 
-  async #askedTool(params: unknown): Promise<Asked> {
+  /** What is asked, and whether clients were told of a structure of its result. */
+  async #askedTool(params: unknown): Promise<{ readonly asked: Asked; readonly promises: boolean }> {
     const asked = askedOf(params);
-    if ((await this.#tools()).some(({ name }) => name === asked.name)) return asked;
-    throw refusal(`there is no tool ${safeLabel(asked.name)}`);
+    const tool = (await this.#tools()).find(({ name }) => name === asked.name);
+    if (tool === undefined) throw refusal(`there is no tool ${safeLabel(asked.name)}`);
+    return { asked, promises: toolOf(tool).outputSchema !== undefined };
   }
 
   #call(asked: Asked, signal: AbortSignal, onProgress: (partial: Json) => void): Promise<ToolResult> {

@@ -3,14 +3,20 @@ import type { Content } from "../../../domain/content.js";
 import { isJsonObject } from "../../../domain/json.js";
 import type { ToolResult } from "../../../domain/tool.js";
 
-/** A result as a client takes it. What has no text has its structured value as text too; `details` are the application's own. */
-export function encodeResult({ content, structured, isError }: ToolResult): CallToolResult {
+/**
+ * A result as a client takes it. What has no text has its structured value as text too; `details` are the application's own. `promises`: the tool has
+ * an output schema. Clients refuse a result without its structure, which one that was cut has lost, unless it is an error.
+ */
+export function encodeResult(
+  { content, structured, isError }: ToolResult,
+  { promises }: { readonly promises: boolean },
+): CallToolResult {
   const blocks = content.map(encodePart);
   if (blocks.length === 0 && structured !== undefined) blocks.push({ type: "text", text: JSON.stringify(structured) });
   return {
     content: blocks,
     ...(isJsonObject(structured) ? { structuredContent: { ...structured } } : undefined),
-    ...(isError ? { isError } : undefined),
+    ...(isError || (promises && !isJsonObject(structured)) ? { isError: true } : undefined),
   };
 }
 
