@@ -240,6 +240,44 @@ describe("on streams, an agent", () => {
     expect(await p.ask(line(1, { method, params }))).toMatchObject({ id: 1, error: { code: -32_602 } });
   });
 
+  test.each([
+    ["tools/list", null],
+    ["tools/list", { cursor: null }],
+    ["tools/call", { name: "nothing", arguments: null, _meta: null }],
+    ["tools/call", { name: "nothing", _meta: { progressToken: null } }],
+  ])("takes null for what is not said: %s %j", async (method, params) => {
+    await using p = await piped({ tools: [tool("nothing", () => "done")] });
+    await p.next();
+    expect(await p.ask(line(1, { method, params }))).toMatchObject({ id: 1, result: {} });
+  });
+
+  test("aborts a call that a client cancels without a reason, which is null", async () => {
+    const begun = Promise.withResolvers<AbortSignal>();
+    const hang = tool("hang", ({ signal }) => {
+      begun.resolve(signal);
+      return once(signal, "abort");
+    });
+    await using p = await piped({ tools: [hang] });
+    p.write(line(1, { method: "tools/call", params: { name: "hang" } }));
+    const signal = await begun.promise;
+    const aborted = once(signal, "abort");
+    p.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":null}}\n');
+    await aborted;
+  });
+
+  test("answers each of several messages in one", async () => {
+    await using p = await piped();
+    await p.next();
+    const several = [line(1, { method: "ping" }), '{"jsonrpc":"2.0","id":2}', line(3, { method: "ping" })];
+    p.write(`[${several.map((one) => one.trim()).join(",")}]\n`);
+    const answers = [await p.next(), await p.next(), await p.next()];
+    expect(answers.sort((a, b) => Number(a["id"]) - Number(b["id"]))).toMatchObject([
+      { id: 1, result: {} },
+      { id: 2, error: { code: -32_600 } },
+      { id: 3, result: {} },
+    ]);
+  });
+
   test("hands a command what it is given, however odd", async () => {
     await using p = await piped();
     await p.next();

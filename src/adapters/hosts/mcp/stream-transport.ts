@@ -9,6 +9,7 @@ import { isJsonObject } from "../../../domain/json.js";
 import { jsonOfLine } from "../../tools/mcp/json-line.js";
 import { LineSplitter } from "../../tools/mcp/line-splitter.js";
 import { idOfRequest } from "../../tools/mcp/long-line-id.js";
+import { soundRequest } from "./sound-request.js";
 
 /** Where the lines of a client come from, and where the answers go. */
 export type Streams = { readonly input: Readable; readonly output: Writable };
@@ -94,8 +95,15 @@ export class StreamTransport implements Transport {
   };
 
   #onLine(line: string): void {
-    if (this.#closed || line.trim() === "") return;
+    if (line.trim() === "") return;
     const value = jsonOfLine(line);
+    // Clients of 2025 may write several messages as one.
+    for (const one of Array.isArray(value) && value.length > 0 ? (value as readonly unknown[]) : [value])
+      this.#onMessage(one);
+  }
+
+  #onMessage(value: unknown): void {
+    if (this.#closed) return;
     const message = messageOf(value);
     if (message !== undefined) return this.onmessage?.(message);
     const asks = isJsonObject(value) && value["result"] === undefined && value["error"] === undefined;
@@ -113,7 +121,7 @@ export class StreamTransport implements Transport {
 
 function messageOf(value: unknown): JSONRPCMessage | undefined {
   try {
-    return parseJSONRPCMessage(value);
+    return parseJSONRPCMessage(isJsonObject(value) ? soundRequest(value) : value);
   } catch {
     return undefined;
   }
