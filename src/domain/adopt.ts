@@ -107,11 +107,12 @@ function kindOf(value: object): string {
 }
 
 function copyArray(value: readonly unknown[], walk: Walk, depth: number): unknown {
-  const out: unknown[] = [];
+  // What is pushed to grows beyond its need, and these lists are kept as long as their session.
+  const out = new Array<unknown>(value.length);
   for (let i = 0; i < value.length; i++) {
     const item = value[i];
     walk.path[depth] = i;
-    out.push(item === undefined ? null : copy(item, walk, depth + 1));
+    out[i] = item === undefined ? null : copy(item, walk, depth + 1);
   }
   return seal(out, walk, depth);
 }
