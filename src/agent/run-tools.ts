@@ -14,17 +14,23 @@ import type { TurnRun } from "./turn-run.js";
 export async function runTools(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
   const placed = placedCalls(run, turn, calls);
-  await batch.attempt(() => {
-    if (turn.reply?.finishReason === "length") return batch.close(placed, OUTPUT_LIMIT);
-    return run.wiring.settings.sequential ? runOneByOne(batch, placed) : runInWaves(batch, placed);
-  });
+  try {
+    if (turn.reply?.finishReason === "length") await batch.close(placed, OUTPUT_LIMIT);
+    else await (run.wiring.settings.sequential ? runOneByOne(batch, placed) : runInWaves(batch, placed));
+  } catch (error) {
+    batch.broke(error);
+  }
   return batch.result(placed);
 }
 
 /** Gives open calls of a turn that ends an error result each. */
 export async function closeCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Promise<Turn> {
   const batch = new ToolBatch(run, turn);
-  await batch.attempt(() => batch.close(placedCalls(run, turn, calls), NOT_EXECUTED));
+  try {
+    await batch.close(placedCalls(run, turn, calls), NOT_EXECUTED);
+  } catch (error) {
+    batch.broke(error);
+  }
   return withNoneOpen(batch.ended());
 }
 

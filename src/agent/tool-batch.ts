@@ -33,14 +33,10 @@ export class ToolBatch {
     });
   }
 
-  /** What is thrown on the way ends the turn, and takes nothing from the calls that have ended (U4). */
-  async attempt(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (Defect.is(error)) throw error;
-      this.fail(asAgentError(error));
-    }
+  /** What was thrown on the way ends the turn, and takes nothing from the calls that have ended (U4). */
+  broke(error: unknown): void {
+    if (Defect.is(error)) throw error;
+    this.fail(asAgentError(error));
   }
 
   /** The turn with everything that became of the batch. */
