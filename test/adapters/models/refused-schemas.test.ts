@@ -96,6 +96,32 @@ describe.each(wires)("a schema on the %s wire", (_, make) => {
     expect(await parametersOf({ allOf: [{ $ref: "#/$defs/Cat" }], $defs })).toEqual({ ...cat, $defs });
   });
 
+  it("F087: of a tool refers to places of its own only, where a library refers to a name", async () => {
+    const tree = (k: JsonObject): JsonObject => ({
+      type: "object",
+      properties: { v: { type: "integer" }, k },
+      required: ["v"],
+    });
+    const named = tree({ type: "array", items: { $ref: "T0" } });
+    const value = { type: "object", properties: { $id: text }, default: { $id: "T0", $ref: "T0" } };
+    const schema = { type: "object", properties: { a: { $id: "T0", ...named }, b: { $ref: "T0" }, value } };
+    expect(await parametersOf(schema)).toEqual({
+      type: "object",
+      properties: { a: { $ref: "#/$defs/T0" }, b: { $ref: "#/$defs/T0" }, value },
+      $defs: { T0: tree({ type: "array", items: { $ref: "#/$defs/T0" } }) },
+    });
+    const taken = { ...schema, $defs: { T0: text } };
+    expect(await parametersOf(taken)).toMatchObject({
+      properties: { a: { $ref: "#/$defs/T0_" } },
+      $defs: { T0: text, T0_: { properties: { k: { items: { $ref: "#/$defs/T0_" } } } } },
+    });
+    expect(await parametersOf({ $id: "T1", ...tree({ $ref: "T1" }) })).toEqual(tree({ $ref: "#" }));
+    const proto = { type: "object", properties: { a: { $id: "__proto__", ...text }, b: { $ref: "__proto__" } } };
+    expect(await parametersOf(proto)).toMatchObject({ properties: { b: { $ref: "#/$defs/__proto__" } } });
+    const unused = { type: "object", $id: "https://x.test/a", properties: { a: { $id: "T2", ...text } } };
+    expect(await parametersOf(unused)).toEqual(unused);
+  });
+
   it("F085: of a tool has no enum of nothing, and demands nothing twice", async () => {
     const schema = { type: "object", properties: { a: { enum: [] }, b: text }, required: ["b", "a", "b"] };
     expect(await parametersOf(schema)).toEqual({ ...schema, properties: { a: {}, b: text }, required: ["b", "a"] });

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../domain/json.js";
 import type { ToolDef } from "../../../domain/tool.js";
+import { NAMED, VALUES, withoutNames } from "./named-schemas.js";
 import { withoutReference } from "./union-on-top.js";
 
 /** A tool with a schema that providers take for the parameters of a function. */
@@ -19,7 +20,8 @@ export function sendableTools(tools: readonly ToolDef[]): readonly SendableTool[
  */
 function objectSchema(given: unknown): JsonObject | undefined {
   if (!isJsonObject(given)) return { type: "object", properties: {} };
-  const schema = withoutReference(given, given);
+  const named = withoutNames(given);
+  const schema = withoutReference(named, named);
   const type = schema["type"];
   const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   if (!isObject) return undefined;
@@ -30,10 +32,6 @@ function objectSchema(given: unknown): JsonObject | undefined {
 
 /** A schema nests this deep at most where it is healed; deeper parts go out as they are. */
 const DEEPEST = 64;
-/** Keys that hold values, not schemas. */
-const VALUES = new Set(["const", "default", "enum", "examples"]);
-/** Keys that hold schemas by name. */
-const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /**
  * The schema without what generators leave in it and strict providers refuse a whole request for: enum values that its own type excludes,
