@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { resolve } from "node:path";
+import { freePort } from "./free-port.js";
 
 const packages = resolve("node_modules/@modelcontextprotocol");
 
@@ -46,14 +46,4 @@ async function listening(child: ChildProcess): Promise<void> {
   }
   child.stdout?.resume();
   child.stderr?.resume();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new Error("there is no free port");
-  return address.port;
 }

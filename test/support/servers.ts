@@ -1,13 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { describe } from "vitest";
+import { freePort } from "./free-port.js";
 
 /** A server of the tests' own, which they may stop and start; `stop` asks it to end at once, `kill` does not ask, and takes all its processes. */
 export type PrivateServer = AsyncDisposable & {
@@ -114,29 +114,6 @@ export async function answersRedis(url: string): Promise<boolean> {
 function binary(name: string, folders: readonly string[]): string | undefined {
   const paths = [...folders, ...(process.env["PATH"] ?? "").split(":")].map((folder) => join(folder, name));
   return paths.find((path) => existsSync(path));
-}
-
-/**
- * A port that is free, and stays so until the server takes it and while it is away: none that the system gives to connections, and with
- * room above it for the one that Redis adds in a cluster, 10,000 higher.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 22_000);
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    await once(server.listen(port, "127.0.0.1"), "listening");
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, "close");
-  return true;
 }
 
 /** How to run a program as a user the server accepts: PostgreSQL refuses to be root. */

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Json } from "../../../../src/domain/json.js";
 import { started, textOf } from "../../../support/hostile-mcp.js";
 import { everything, type EverythingOverHttp, everythingOverHttp, filesystem } from "../../../support/mcp-packages.js";
+import { CLAIM_DEADLINE_MS, PATIENCE_MS } from "../../../support/patience.js";
 
 let web: Promise<EverythingOverHttp> | undefined;
 const overHttp = async (): Promise<string> => (await (web ??= everythingOverHttp())).url;
@@ -104,10 +105,12 @@ describe("keeps the claims of tool providers, over streamable HTTP", () => {
   runClaims({
     test,
     claims: toolProviderClaims,
+    timeoutMs: PATIENCE_MS,
     make: async () => {
       const running = await started({ servers: { all: { url: await overHttp() } } });
       return {
         provider: running.mcp,
+        deadlineMs: CLAIM_DEADLINE_MS,
         call: { name: "all__get-sum", arguments: { a: 1, b: 2 } },
         slowCall: { name: "all__trigger-long-running-operation", arguments: { duration: 60, steps: 2 } },
         invalid: { arguments: { a: { secret: "hunter-2222" }, b: 1 }, path: "/a" },
