@@ -9,8 +9,8 @@ import { JSON_TYPE, loopback, pieces } from "./loopback.js";
 
 type Sent = {
   readonly tools?: readonly { readonly parameters?: unknown; readonly function?: { readonly parameters: unknown } }[];
-  readonly response_format?: { readonly json_schema: { readonly strict: boolean } };
-  readonly text?: { readonly format: { readonly strict: boolean } };
+  readonly response_format?: { readonly json_schema: { readonly schema?: unknown; readonly strict: boolean } };
+  readonly text?: { readonly format: { readonly schema?: unknown; readonly strict: boolean } };
 };
 
 const wires: readonly (readonly [string, (baseUrl: string) => ModelPort])[] = [
@@ -120,6 +120,20 @@ describe.each(wires)("a schema on the %s wire", (_, make) => {
     expect(await parametersOf(proto)).toMatchObject({ properties: { b: { $ref: "#/$defs/__proto__" } } });
     const unused = { type: "object", $id: "https://x.test/a", properties: { a: { $id: "T2", ...text } } };
     expect(await parametersOf(unused)).toEqual(unused);
+  });
+
+  it("F087: of a reply is what it refers to, and strict where that is", async () => {
+    const reply = closed({ a: text });
+    for (const responseSchema of [
+      { $ref: "#/definitions/A", definitions: { A: reply } },
+      { $ref: "A", definitions: { A: { $id: "A", ...reply } } },
+    ]) {
+      const { response_format, text: field } = await sent({ options: { responseSchema } });
+      const { schema, strict } = response_format?.json_schema ?? field?.format ?? {};
+      expect(schema).toMatchObject(reply);
+      expect(schema).not.toHaveProperty("$ref");
+      expect(strict).toBe(true);
+    }
   });
 
   it("F085: of a tool has no enum of nothing, and demands nothing twice", async () => {

@@ -7,6 +7,7 @@ import { forcesCall, toolFields } from "./anthropic-tools.js";
 import { type ModelTraits, traitsOf } from "./anthropic-traits.js";
 import { toProviderTranscript, type WireMessage } from "./anthropic-transcript.js";
 import type { WireNames } from "../wire/wire-names.js";
+import { selfContained } from "../wire/wire-schema.js";
 
 /** What the body of a request depends on beside the request. */
 export type BodyContext = {
@@ -82,6 +83,6 @@ function stopSequences(sequences: readonly string[] = []): readonly string[] | u
 function outputConfig({ options }: ChatRequest, traits: ModelTraits, { effort }: AnthropicEffort): unknown {
   const { responseSchema } = options;
   const schema = traits.schemas ? responseSchema : undefined;
-  const format = schema === undefined ? undefined : { type: "json_schema", schema: replySchema(schema) };
+  const format = schema === undefined ? undefined : { type: "json_schema", schema: replySchema(selfContained(schema)) };
   return effort === undefined && format === undefined ? undefined : { effort, format };
 }

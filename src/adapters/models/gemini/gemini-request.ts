@@ -6,7 +6,7 @@ import { geminiSchema, takesArguments } from "./gemini-schema.js";
 import { geminiEfforts, type GeminiGeneration, type GeminiThinking } from "./gemini-thinking.js";
 import { type GeminiTranscriptContext, toProviderTranscript } from "./gemini-transcript.js";
 import { sentChoice } from "../wire/sent-choice.js";
-import { type SendableTool, sendableTools } from "../wire/wire-schema.js";
+import { selfContained, type SendableTool, sendableTools } from "../wire/wire-schema.js";
 import type { WireNames } from "../wire/wire-names.js";
 
 /** What the body of a request depends on beside the request. */
@@ -86,7 +86,7 @@ function configOf(
 }
 
 function formOf(schema: JsonObject): GeminiPart {
-  return { responseMimeType: "application/json", responseJsonSchema: geminiSchema(schema) };
+  return { responseMimeType: "application/json", responseJsonSchema: geminiSchema(selfContained(schema)) };
 }
 
 /** Nothing unless asked for: models that do not think refuse the field. */

@@ -8,7 +8,7 @@ import { sentChoice } from "../wire/sent-choice.js";
 import { isStrict } from "../openai/strict-schema.js";
 import { withoutUnionOnTop } from "../wire/union-on-top.js";
 import type { WireNames } from "../wire/wire-names.js";
-import { healedSchema, sendableTools } from "../wire/wire-schema.js";
+import { healedSchema, selfContained, sendableTools } from "../wire/wire-schema.js";
 
 /** The word this wire has for each effort; `maximum` is its top tier. Models with fewer tiers are told so by the `efforts` option. */
 export const RESPONSES_EFFORTS: Readonly<Record<ReasoningEffort, string>> = Object.freeze({
@@ -81,6 +81,6 @@ function encodeChoice(choice: ToolChoice, names: WireNames): unknown {
 }
 
 function textFormat(responseSchema: JsonObject): WireObject {
-  const schema = healedSchema(responseSchema);
+  const schema = healedSchema(selfContained(responseSchema));
   return { type: "json_schema", name: "response", schema, strict: isStrict(schema) };
 }

@@ -20,14 +20,19 @@ export function sendableTools(tools: readonly ToolDef[]): readonly SendableTool[
  */
 function objectSchema(given: unknown): JsonObject | undefined {
   if (!isJsonObject(given)) return { type: "object", properties: {} };
-  const named = withoutNames(given);
-  const schema = withoutReference(named, named);
+  const schema = selfContained(given);
   const type = schema["type"];
   const isObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   if (!isObject) return undefined;
   const known = type === "object" && isJsonObject(schema["properties"]);
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   return healedSchema(known ? schema : { ...schema, type: "object", properties });
+}
+
+/** The schema with no reference on top, and none but to places in it: what the models see first is what is asked of them. */
+export function selfContained(schema: JsonObject): JsonObject {
+  const placed = withoutNames(schema);
+  return withoutReference(placed, placed);
 }
 
 /** A schema nests this deep at most where it is healed; deeper parts go out as they are. */
