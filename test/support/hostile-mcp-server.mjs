@@ -147,6 +147,7 @@ const answers = {
         ...(how.resources === undefined ? {} : { resources: { listChanged: true } }),
       },
       serverInfo: how.serverInfo ?? { name: "hostile", version: "1" },
+      ...how.handshake,
     };
     send({ id, result });
   },

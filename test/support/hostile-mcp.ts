@@ -18,6 +18,8 @@ export type Hostility = {
   readonly listError?: number;
   readonly version?: unknown;
   readonly serverInfo?: unknown;
+  /** What its answer to the handshake says otherwise. */
+  readonly handshake?: object;
   readonly silent?: boolean;
   /** Silent when that file is there, which it is after the first start. */
   readonly silentOnceThere?: string;

@@ -1,4 +1,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { isJsonObject } from "../../../domain/json.js";
+
+/** The result, its capabilities, one of them, and what there is of it. */
+const HANDSHAKE_LEVELS = 4;
 
 const SAID = Symbol("what the server said");
 
@@ -25,10 +29,21 @@ export function putAside(message: JSONRPCMessage): void {
 }
 
 /** Progress is a sign of life, also of a server that says null for what it does not tell of it. */
-export function withoutNulls(message: JSONRPCMessage): void {
+export function soundProgress(message: JSONRPCMessage): void {
   if (!("method" in message) || message.method !== "notifications/progress" || message.params === undefined) return;
-  const told = Object.entries(message.params).filter(([, value]) => value !== null);
-  message.params = Object.fromEntries(told);
+  message.params = withoutNulls(message.params, 1);
+}
+
+/** A server that says null for what it has not, or does not know of itself, can be used all the same. */
+export function soundHandshake(message: JSONRPCMessage): void {
+  if ("result" in message) message.result = withoutNulls(message.result, HANDSHAKE_LEVELS);
+}
+
+function withoutNulls(value: object, levels: number): Record<string, unknown> {
+  const told = Object.entries<unknown>({ ...value }).filter(([, field]) => field !== null);
+  const deeper = (field: unknown): unknown =>
+    isJsonObject(field) && levels > 1 ? withoutNulls(field, levels - 1) : field;
+  return Object.fromEntries(told.map(([name, field]) => [name, deeper(field)]));
 }
 
 /** The schema of an answer that is handed over as the server said it. */

@@ -6,7 +6,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../../domain/json.js";
-import { AS_IT_IS, putAside, withoutNulls } from "./as-it-is.js";
+import { AS_IT_IS, putAside, soundHandshake, soundProgress } from "./as-it-is.js";
 import { askUser, type ElicitationReply } from "./elicitation.js";
 import { type ClientListener, newClient } from "./mcp-client.js";
 import { LONGEST_MS } from "./mcp-runtime.js";
@@ -69,8 +69,10 @@ export class McpSession {
     const { onmessage } = transport;
     transport.onmessage = (message, extra) => {
       onmessage?.(message, extra);
-      withoutNulls(message);
-      if (this.#client.getProtocolEra() === "modern") putAside(message);
+      soundProgress(message);
+      const era = this.#client.getProtocolEra();
+      if (era === undefined) soundHandshake(message);
+      if (era === "modern") putAside(message);
     };
   }
 

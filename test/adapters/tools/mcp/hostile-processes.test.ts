@@ -402,6 +402,13 @@ describe("a server that is lost", () => {
   });
 });
 
+test("a server that says null in the handshake for what it has not is used", async () => {
+  const capabilities = { tools: { listChanged: null }, prompts: null, experimental: { own: null } };
+  const handshake = { instructions: null, capabilities, serverInfo: { name: "null", version: "1", title: null } };
+  await using s = await started({ servers: { s: hostile({ tools: named("f"), handshake }) } });
+  expect(await s.text("s__f")).toBe("called f");
+});
+
 test("a server that lists null has no tools, and may have some later", async () => {
   await using s = await started({ servers: { s: hostile({ pages: "null" }) } });
   expect(await s.names()).toEqual([]);

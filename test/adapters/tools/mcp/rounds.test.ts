@@ -1,3 +1,4 @@
+import { createMcpHandler, inputRequired, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { testRuntime } from "ennead/testkit";
 import type { ElicitationRequest, McpToolProviderOptions } from "ennead/tools/mcp";
 import { describe, expect, test } from "vitest";
@@ -12,7 +13,10 @@ const required = (rest: object) => ({ result: { resultType: "input_required", ..
 const open = (first: readonly object[], options: Partial<McpToolProviderOptions> = {}): Promise<Started> =>
   started({
     servers: {
-      s: { ...hostile({ modern: true, tools: named("f", "die", "log"), inTurn: { f: first } }), timeoutMs: 1_000 },
+      s: {
+        ...hostile({ modern: true, tools: named("f", "die", "log"), inTurn: { f: first } }),
+        timeoutMs: options.runtime && 1_000,
+      },
     },
     ...options,
   });
@@ -186,6 +190,43 @@ describe("a server that wants to know something before it answers", () => {
     await using s = await started({ servers: { s: { ...hostile(how), env: { SECRET: "hunter-2222" } } } });
     expect(await s.text("s__f")).toMatch("it asks for [secret], which");
   });
+});
+
+test("a server made with the SDK is told what the user said, and what it wanted to remember, for tools and resources", async () => {
+  const wanted = inputRequired({
+    inputRequests: {
+      name: inputRequired.elicit({ message: "Who?", requestedSchema: { type: "object", properties: {} } }),
+    },
+    requestState: "remember",
+  });
+  const told = (context: ServerContext): string =>
+    JSON.stringify([context.mcpReq.inputResponses, context.mcpReq.requestState()]);
+  const handler = createMcpHandler(() => {
+    const server = new Server({ name: "sdk", version: "1" }, { capabilities: { tools: {}, resources: {} } });
+    server.setRequestHandler("tools/list", () => ({ tools: [{ name: "f", inputSchema: { type: "object" } }] }));
+    server.setRequestHandler("tools/call", (_, context) =>
+      context.mcpReq.inputResponses === undefined ? wanted : { content: [{ type: "text", text: told(context) }] },
+    );
+    server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
+      context.mcpReq.inputResponses === undefined ? wanted : { contents: [{ uri, text: told(context) }] },
+    );
+    return server;
+  });
+  await using s = await started({
+    servers: {
+      s: {
+        url: "http://localhost/mcp",
+        protocol: "auto",
+        fetch: (input, init) => handler.fetch(new Request(input, init)),
+      },
+    },
+    resources: true,
+    onElicitation: () => ({ action: "accept", content: { name: "Ann" } }),
+  });
+  const heard = '[{"name":{"action":"accept","content":{"name":"Ann"}}},"remember"]';
+  expect(await s.text("s__f")).toBe(heard);
+  expect(await s.text("s__read_resource", { uri: "mem://1" })).toBe(`[mem://1]\n${heard}`);
+  await handler.close();
 });
 
 describe("a server that refuses until an address was visited", () => {
