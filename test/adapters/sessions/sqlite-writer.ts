@@ -18,6 +18,7 @@ for (let n = 0; n < Number(count); n++) {
       known = (await store.load("shared", known)).revision;
     }
   }
-  process.stdout.write(`${id}\n`);
+  // What is only buffered here would be lost with the process, and would count as not acknowledged.
+  await new Promise<void>((resolve) => void process.stdout.write(`${id}\n`, () => resolve()));
 }
 await store.close();
