@@ -1,4 +1,5 @@
 import { parseArguments } from "./call-arguments.js";
+import { sameJson } from "./json.js";
 import type { ProviderData, ToolCallPart } from "./message.js";
 import type { FinishChunk, ToolCallDelta } from "./stream-chunk.js";
 import type { MalformedArguments } from "./tool.js";
@@ -103,13 +104,23 @@ function opensAnother(call: CallBlock, id: string | undefined, name: string, pie
   // A call that came without its name may be told it last.
   if (call.name === "" && id !== undefined && id === call.id) return false;
   const sameCall = name === call.name && call.id !== undefined && (id === undefined || id === call.id);
-  if (sameCall && (piece === call.raw || isPlaceholder(call.raw))) return false;
+  if (sameCall && (isPlaceholder(call.raw) || repeats(call, piece))) return false;
   return (name !== call.name || startsObject(piece)) && isComplete(call);
 }
 
 /** Some servers end a call by sending all of it once more, with its id or without. */
 function isRepeat(call: CallBlock, id: string | undefined, piece: string): boolean {
-  return (id === undefined || id === call.id) && piece === call.raw && isComplete(call);
+  return (id === undefined || id === call.id) && repeats(call, piece);
+}
+
+/** Servers that encode the arguments once more may put other blanks between them. */
+function repeats(call: CallBlock, piece: string): boolean {
+  if (piece === call.raw) return isComplete(call);
+  if (!startsObject(piece) || !isComplete(call)) return false;
+  const whole = parseArguments(withoutPlaceholder(call.raw));
+  const again = parseArguments(piece);
+  const isExact = whole.ok && again.ok && whole.raw === undefined && again.raw === undefined;
+  return isExact && sameJson(whole.value, again.value);
 }
 
 function startsObject(piece: string): boolean {

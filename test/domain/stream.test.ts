@@ -119,6 +119,17 @@ describe("a tool call in a stream", () => {
     ]);
   });
 
+  it("is told once where the last delta repeats it whole, encoded anew (F038)", () => {
+    const pieces = [call(0, "c1", "f", '{"a": {"b":'), call(0, undefined, undefined, ' 1}, "n": 2}')];
+    const again = '{"n":2,"a":{"b":1}}';
+    expect(calls(...pieces, call(0, "c1", "f", again))).toEqual([["c1", "f", { a: { b: 1 }, n: 2 }]]);
+    expect(calls(...pieces, call(0, undefined, undefined, again))).toEqual([["c1", "f", { a: { b: 1 }, n: 2 }]]);
+    const other = '{"n":2,"a":{"b":3}}';
+    expect(calls(...pieces, call(0, "c1", "f", other))).toHaveLength(2);
+    const [id, next] = ['{"id":12345678901234567890}', '{"id": 12345678901234567891}'];
+    expect(calls(call(0, "c1", "f", id), call(0, "c1", "f", next))).toHaveLength(2);
+  });
+
   it("is told once where the last delta repeats it whole", () => {
     const again = [call(0, "c1", "f", '{"a":1}'), call(0, "c1", "f", '{"a":1}'), call(0, "c1", undefined, '{"a":1}')];
     expect(calls(...again)).toEqual([["c1", "f", { a: 1 }]]);

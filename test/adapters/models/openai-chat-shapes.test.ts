@@ -223,6 +223,12 @@ describe("a delta", () => {
       hi,
     ],
     [
+      "a call once more at its end, encoded anew",
+      delta({ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: '{"a": 1}' } }] }) +
+        delta({ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: '{"a":1}' } }] }, "tool_calls"),
+      { text: "", calls: [["c", "f", { a: 1 }]], finish: "tool-calls" },
+    ],
+    [
       "a filter report before any choice",
       event({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] }) + delta({ content: "hi" }) + STOP,
       hi,
