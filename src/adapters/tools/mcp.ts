@@ -15,6 +15,7 @@ import { type ConnectionCall, McpConnection } from "./mcp/mcp-connection.js";
 import type { McpEvent } from "./mcp/mcp-events.js";
 import type { McpToolProviderOptions } from "./mcp/mcp-options.js";
 import { orAborted } from "./mcp/or-aborted.js";
+import { paramHeaders } from "./mcp/param-headers.js";
 import { decodeListing, type ListedResources } from "./mcp/resource-tools.js";
 import { schemaIssues } from "./schema-check/schema-check.js";
 import { settingsOf } from "./mcp/settings-of.js";
@@ -201,10 +202,21 @@ export class McpToolProvider implements ToolProvider, Lifecycle {
 }
 
 /** How a call is asked for, and what its answer becomes. */
-function requestOf({ name, method }: ListedTool, args: JsonObject): Pick<ConnectionCall, "ask" | "decode"> {
+function requestOf(
+  { name, method, inputSchema }: ListedTool,
+  args: JsonObject,
+): Pick<ConnectionCall, "ask" | "decode"> {
   switch (method) {
     case "tools/call":
-      return { ask: (session, call) => session.request(method, { name, arguments: args }, call), decode: decodeResult };
+      return {
+        ask: (session, call) =>
+          session.request(
+            method,
+            { name, arguments: args },
+            { ...call, headers: () => paramHeaders(inputSchema, args) },
+          ),
+        decode: decodeResult,
+      };
     case "resources/read":
       return { ask: (session, call) => session.request(method, { uri: args["uri"] ?? "" }, call), decode: decodeRead };
     case "resources/list":

@@ -31,6 +31,8 @@ export type SessionCall = {
   readonly onProgress: (progress: JsonObject) => void;
   /** The server has said something. */
   readonly onSign: () => void;
+  /** What a request says in headers too, where the protocol wants it. */
+  readonly headers?: (() => Record<string, string>) | undefined;
 };
 
 /** How long a server rests that wants to be asked again. */
@@ -118,9 +120,10 @@ export class McpSession {
   /** The answer to one request, not decoded, behind what the server wants to know first. An abort of the signal tells the server, and rejects at once. */
   async request(method: string, params: JsonObject, call: SessionCall): Promise<unknown> {
     const { signal, onProgress, onSign } = call;
+    const headers = this.#client.getProtocolEra() === "modern" ? (call.headers?.() ?? {}) : {};
     const onprogress: RequestOptions["onprogress"] = (progress) => onProgress(progress as JsonObject);
     return askInRounds(params, {
-      ask: (asked) => this.#ask(method, asked, { signal, onprogress }).finally(onSign),
+      ask: (asked) => this.#ask(method, asked, { signal, onprogress, headers }).finally(onSign),
       elicit: (question) => this.#elicit(question, AbortSignal.any([signal, this.#gone.signal])),
       pause: () => this.#pause(signal),
     });
