@@ -59,6 +59,20 @@ const TABLE: readonly (readonly [name: string, raw: string, wanted: Outcome])[] 
     frame("response.output_text.done", { output_index: 0, content_index: 0, text: "Hello" }) + end(),
     { text: "Hello", finish: "stop" },
   ],
+  [
+    "F015 an end that says no more",
+    delta("Hello") + frame("response.completed", { response: null }),
+    { text: "Hello", finish: "stop" },
+  ],
+  [
+    "F011 a failure that says no more",
+    delta("Half") + frame("response.failed", {}),
+    {
+      error: "server",
+      message: "ModelError(server): the provider reported an error: the response is failed",
+      partialText: "Half",
+    },
+  ],
   ["F015 no [DONE]", delta("Hello") + end(), { text: "Hello", finish: "stop" }],
   [
     "F016 the end in the middle of arguments",

@@ -70,7 +70,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     const [, stem = "", end = ""] = /^(.*)\.(delta|done)$/.exec(type) ?? [];
     const kind = Object.hasOwn(PIECES, stem) ? PIECES[stem] : undefined;
     if (kind !== undefined) return this.#takePiece(value, kind, end === "delta");
-    if (response !== undefined && LAST_EVENTS.includes(type)) this.#takeResponse(response, type.slice(9));
+    if (LAST_EVENTS.includes(type)) this.#takeResponse(response ?? {}, type.slice(9));
   }
 
   #takePiece(event: JsonObject, kind: PieceKind, isDelta: boolean): void {
