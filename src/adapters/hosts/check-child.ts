@@ -56,7 +56,8 @@ function ended(child: ChildProcess): Promise<{ code: number | null; signal: Node
     child.once("error", reject);
     child.once("close", (code, signal) => resolve({ code, signal }));
     child.once("exit", (code, signal) => {
-      setTimeout(() => resolve({ code, signal }), 500);
+      // What came in while this process stood still is read first.
+      setTimeout(() => setImmediate(() => resolve({ code, signal })), 500);
     });
   });
 }

@@ -13,8 +13,15 @@ export async function runProcess(): Promise<void> {
   const [, program = "", ...args] = process.argv;
   if (args[0] === CHILD_COMMAND && process.send !== undefined) return runAsChild(args[1] ?? "");
   process.exitCode = await run(args, program);
+  // However slowly somebody reads: the exit would lose what is still to be read.
+  await Promise.all([process.stdout, process.stderr].map(taken));
   // A tool or model that ignored its abort must not keep a terminal waiting.
   setTimeout(() => process.exit(), 1_000).unref();
+}
+
+/** Resolves when everything that was written to it is taken, or nobody takes any more. */
+function taken(output: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => void output.write("", () => resolve()));
 }
 
 async function run(args: readonly string[], program: string): Promise<number> {

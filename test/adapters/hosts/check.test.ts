@@ -168,6 +168,20 @@ describe.concurrent("ennead check as a process", () => {
     expect(code).toBe(1);
   });
 
+  it("prints its whole report, however slowly it is read", async () => {
+    // What it waits for others at the end, a second, is over at once.
+    const hasty = `const after = setTimeout; globalThis.setTimeout = (fn, ms) => after(fn, ms === 1_000 ? 0 : ms);`;
+    writeFileSync(join(cli.place, "hasty.mjs"), hasty);
+    const names = Array.from({ length: 60 }, (_, n) => `observer${n}${"x".repeat(3_000)}`);
+    const text = names.map((name) => `export const ${name} = { port: "observer", ${SILENT} };`).join("\n");
+    writeFileSync(join(cli.place, "large.mjs"), text);
+    const options = { NODE_OPTIONS: `--import ${pathToFileURL(join(cli.place, "hasty.mjs")).href}` };
+    const run = cli.start(["check", "large.mjs", "--json"], options);
+    expect(await run.finish()).toBe(0);
+    const { claims } = JSON.parse(run.output) as { readonly claims: readonly unknown[] };
+    expect(claims).toHaveLength(total * names.length);
+  });
+
   it("shows nothing of a module that a terminal would obey", async () => {
     const { shown } = await check(
       `process.stdout.write("\\u001b]0;owned\\u0007");
