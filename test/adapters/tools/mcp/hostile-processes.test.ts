@@ -144,6 +144,15 @@ describe("an answer of a process", () => {
   });
 });
 
+test("an answer of 2026 that names its request by a text keeps what the SDK does not know", async () => {
+  await using s = await started({ servers: { s: hostile({ modern: true, tools: named("raw") }) } });
+  const content = [{ type: "text", text: "ok" }, { type: "hologram" }];
+  const answer = JSON.stringify({ jsonrpc: "2.0", id: "$ID", result: { resultType: "complete", content } });
+  expect(await s.text("s__raw", { text: `${answer}\n` })).toBe(
+    "ok[the tool returned content of the type hologram, which is not supported]",
+  );
+});
+
 test("progress that says null for what it does not tell is a sign of life, and told", async () => {
   const runtime = testRuntime();
   const told = Promise.withResolvers<unknown>();
