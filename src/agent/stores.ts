@@ -84,9 +84,10 @@ export class Stores {
   }
 }
 
-/** `append`, or load and compared save for a store without it. Each store gets a list of its own. */
+/** `append`, or load and compared save for a store without it. Each store gets a list and an object of its own, which it may keep and change. */
 function appendTo(store: SessionStore, id: string, delta: CompareDelta): Promise<Revision> {
-  const own = { ...delta, messages: [...delta.messages] };
+  const { messages, metadata } = delta;
+  const own = { ...delta, messages: [...messages], ...(metadata && { metadata: { ...metadata } }) };
   if (store.append === undefined) return saveTo(store, id, own);
   return Promise.resolve(store.append(id, own)).then(writtenRevision);
 }

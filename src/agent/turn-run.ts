@@ -207,9 +207,9 @@ export class TurnRun implements HookTurn {
     this.size.correction = record?.correction;
   }
 
-  /** What a write says that the session and this turn have used, frozen, so that no store copies it. */
+  /** What a write says that the session and this turn have used. The record is frozen, so that no store needs to copy it. */
   usageChange(turn: Turn): { readonly metadata: JsonObject } {
-    return { metadata: adoptOwn({ [SESSION_KEYS.usage]: this.#usageRecord(turn) }) };
+    return { metadata: { [SESSION_KEYS.usage]: this.#usageRecord(turn) } };
   }
 
   /** What the turn continues is included. */
@@ -227,7 +227,7 @@ export class TurnRun implements HookTurn {
     const size = correction === undefined ? undefined : { correction };
     Object.freeze(own.usage);
     const session = Object.freeze(addUsage(this.usageBefore, usage));
-    return Object.freeze({ session, turn: Object.freeze({ turnId, ...own, ...cost }), ...size });
+    return adoptOwn({ session, turn: Object.freeze({ turnId, ...own, ...cost }), ...size });
   }
 
   emit(source: string, label: string, data: JsonObject): void {

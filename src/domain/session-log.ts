@@ -1,3 +1,4 @@
+import { isAdopted } from "./adopt.js";
 import type { JsonObject } from "./json.js";
 import type { AgentMessage } from "./message.js";
 import type { Compaction, LoadedSession, Revision, SaveOptions, SessionDelta, SessionInfo } from "./session.js";
@@ -112,8 +113,15 @@ export class SessionLog {
 
   #patched({ metadata, unset }: SessionDelta): JsonObject {
     if (metadata === undefined && unset === undefined) return this.#metadata;
-    return patchMetadata(this.#metadata, metadata && storable(metadata, "metadata"), unset);
+    const set = metadata === undefined || isFrozenWithin(metadata) ? metadata : storable(metadata, "metadata");
+    return patchMetadata(this.#metadata, set, unset);
   }
+}
+
+/** Whether nothing below the first level may change any more, so that no copy is needed. */
+function isFrozenWithin(fields: JsonObject): boolean {
+  const values = Object.values(fields);
+  return values.length > 0 && values.every((value) => typeof value === "object" && value !== null && isAdopted(value));
 }
 
 function storableMessage(message: AgentMessage): AgentMessage {

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { SessionError } from "../../src/domain/errors.js";
-import { SESSION_KEYS } from "../../src/domain/session.js";
+import type { AgentMessage } from "../../src/domain/message.js";
+import type { JsonObject } from "../../src/domain/json.js";
+import { type LoadedSession, type Revision, type SessionDelta, SESSION_KEYS } from "../../src/domain/session.js";
+import type { SessionStore } from "../../src/ports/session-store.js";
 import {
   RecordingSessionStore,
   stopResponse,
@@ -20,6 +23,46 @@ const writes = (store: RecordingSessionStore): string[] =>
   store.ops.flatMap(({ type, outcome }) => (type === "load" ? [] : [`${type}${outcome.ok ? "" : " failed"}`]));
 const linesIn = async (store: RecordingSessionStore, id = "s"): Promise<string[]> =>
   linesOf((await store.load(id)).messages);
+
+/** Keeps the first list and metadata that it is given, and changes them then and later. */
+class KeepingStore implements SessionStore {
+  readonly name: string;
+  #messages: AgentMessage[] | undefined;
+  #metadata: JsonObject | undefined;
+  #revision = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  async load(): Promise<LoadedSession> {
+    return { messages: [...(this.#messages ?? [])], metadata: { ...this.#metadata }, revision: this.#revision };
+  }
+  async save(): Promise<Revision> {
+    throw new SessionError("save", "appends only");
+  }
+  async append(_id: string, { messages, metadata = {}, unset = [] }: SessionDelta): Promise<Revision> {
+    if (this.#messages === undefined) this.#messages = messages as AgentMessage[];
+    else this.#messages.push(...messages);
+    if (this.#metadata === undefined) this.#metadata = metadata;
+    else Object.assign(this.#metadata, metadata);
+    Object.assign(this.#metadata, { keptBy: this.name });
+    for (const key of unset) Reflect.deleteProperty(this.#metadata, key);
+    return ++this.#revision;
+  }
+}
+
+test("every store may keep the list and the metadata of a write, and change them", async () => {
+  const sessions = [new KeepingStore("authority"), new KeepingStore("mirror")];
+  await using t = await testAgent({ script: [...script(), ...script()], tools, sessions });
+  await t.agent.runTurn("hi", "s");
+  await t.agent.runTurn("hi", "s");
+  const [ours, theirs] = await Promise.all(sessions.map((store) => store.load()));
+  expect(linesOf(ours?.messages ?? [])).toEqual([...whole, ...whole]);
+  expect(ours?.metadata).toHaveProperty([SESSION_KEYS.usage, "turn", "toolCalls"], 1);
+  expect(ours?.metadata).toHaveProperty("keptBy", "authority");
+  expect(theirs).toEqual({ ...ours, metadata: { ...ours?.metadata, keptBy: "mirror" } });
+});
 
 test("a level mirror gets each write of the authority after it, as an append at its own revision (S1)", async () => {
   const order: string[] = [];
