@@ -42,13 +42,11 @@ function placedCalls(run: TurnRun, turn: Turn, calls: readonly ToolCall[]): Plac
   const { reply } = turn;
   if (reply === undefined) return [];
   const all = toolCallsOf(reply);
-  return calls.map((call) => {
-    const order =
-      run.resumedOrders.get(call) ??
-      Math.max(
-        0,
-        all.findLastIndex(({ id }) => id === call.id),
-      );
+  const placeOf = ({ id }: ToolCall): number => all.findLastIndex((one) => one.id === id);
+  return calls.map((call, index) => {
+    // Mostly all calls of the reply, in its order.
+    const own = all[index]?.id === call.id ? index : placeOf(call);
+    const order = run.resumedOrders.get(call) ?? Math.max(0, own);
     return { call, order, executionId: `${reply.id}.${order}` };
   });
 }

@@ -1,8 +1,8 @@
 import { isPlain, type MutableJson } from "./json.js";
 import { safeLabel } from "./safe-label.js";
 
-/** How deep and how large a value from outside may be (levels, objects and arrays, UTF-16 units); beyond it `adopt` throws. */
-const ADOPT_LIMITS = Object.freeze({ depth: 256, nodes: 1_000_000, text: 128 * 1024 * 1024 });
+/** How deep and how large a value from outside may be (levels, objects and arrays, elements of arrays, UTF-16 units); beyond it `adopt` throws. */
+const ADOPT_LIMITS = Object.freeze({ depth: 256, nodes: 1_000_000, elements: 32_000_000, text: 128 * 1024 * 1024 });
 
 /** Returns its argument from the constructor, so that a subclass can add a private field to any object. */
 const Returned = class {
@@ -21,6 +21,7 @@ class Stamp extends Returned {
 
 type Walk = {
   nodes: number;
+  elements: number;
   text: number;
   readonly freeze: boolean;
   readonly place: string;
@@ -31,11 +32,11 @@ type Walk = {
  * The one way data from outside gets in: a deep-frozen copy, made once; a value that was adopted before is returned as it is. The
  * caller's object is neither frozen nor changed. Undefined fields are dropped, `toJSON` is honoured, `__proto__` is an ordinary key.
  * Throws a TypeError naming `place` and the path for cycles, functions, symbols, bigints, numbers JSON lacks, instances without fields such as
- * maps and promises, and for more than 256 levels, a million objects and arrays, or 128 Mi UTF-16 units.
+ * maps and promises, and for more than 256 levels, a million objects and arrays, 32 million elements of arrays, or 128 Mi UTF-16 units.
  */
 export function adopt<T extends object>(value: T, place: string): T {
   if (Stamp.has(value)) return value;
-  return copyObject(value, { nodes: 0, text: 0, freeze: true, place, path: [] }, 0) as T;
+  return copyObject(value, { nodes: 0, elements: 0, text: 0, freeze: true, place, path: [] }, 0) as T;
 }
 
 /**
@@ -54,7 +55,7 @@ export function isAdopted(value: object): boolean {
 
 /** A deep copy of JSON that the receiver owns and may change. Throws like `adopt`. */
 export function copyJson(value: unknown, place: string): MutableJson {
-  return copy(value, { nodes: 0, text: 0, freeze: false, place, path: [] }, 0) as MutableJson;
+  return copy(value, { nodes: 0, elements: 0, text: 0, freeze: false, place, path: [] }, 0) as MutableJson;
 }
 
 function copy(value: unknown, walk: Walk, depth: number): unknown {
@@ -107,6 +108,9 @@ function kindOf(value: object): string {
 }
 
 function copyArray(value: readonly unknown[], walk: Walk, depth: number): unknown {
+  // Before there is room for them: holes cost whoever made them nothing.
+  walk.elements += value.length;
+  if (walk.elements > ADOPT_LIMITS.elements) throw fault(walk, depth, "holds more values than is allowed");
   // What is pushed to grows beyond its need, and these lists are kept as long as their session.
   const out = new Array<unknown>(value.length);
   for (let i = 0; i < value.length; i++) {

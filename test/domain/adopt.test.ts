@@ -31,6 +31,14 @@ describe("adopt", () => {
     expect(() => copyJson({ at: [value] }, "data")).toThrow(new TypeError(text));
   });
 
+  it("refuses more elements than it could copy, before it makes room for them", () => {
+    const holes = new Array<null>(4_000_000_000);
+    expect(() => adopt({ list: [1, holes] }, "data")).toThrow("data.list[1] holds more values than is allowed");
+    expect(() => copyJson({ list: Array.from({ length: 40 }, () => new Array<null>(1_000_000)) }, "data")).toThrow(
+      "data.list[31] holds more values than is allowed",
+    );
+  });
+
   it("takes what has fields, and what is empty by itself", () => {
     expect(adopt({ none: {}, bare: Object.create(null) as object }, "data")).toEqual({ none: {}, bare: {} });
     expect(adopt({ own: new GivesAnother() }, "data")).toEqual({ own: { at: 1 } });
