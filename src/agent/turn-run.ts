@@ -91,9 +91,9 @@ export class TurnRun implements HookTurn {
   accepted: readonly AgentMessage[] = NONE;
   /** What a resumed turn continues, by execution (S6, U5). */
   resumed: ReadonlyMap<string, ResumedCall> = NOTHING_RESUMED;
-  /** The stored reply whose calls these are. */
   /** The positions of these calls in their reply, of which a store may hold two with one id. */
   resumedOrders = NO_ORDERS;
+  /** The stored reply whose calls these are. */
   resumedReply: AssistantMessage | undefined;
   /** The latest time a step has told; stamps what no step made. */
   now: number;
