@@ -1,3 +1,5 @@
+import { isEventStream } from "../../tools/mcp/bounded-fetch.js";
+
 /**
  * How many messages of a request's answer nobody has read yet: the SDK takes what it puts into a stream for sent. What was not counted when it was
  * put there may count as read, so that there may be a few more than it says.
@@ -17,7 +19,7 @@ export class Unread {
   /** The same answer, which counts what is read of it; one that is no stream of events comes whole. */
   counting(request: Request, response: Response): Response {
     const { body, status, statusText, headers } = response;
-    if (body === null || headers.get("content-type")?.includes("text/event-stream") !== true) return response;
+    if (body === null || !isEventStream(response)) return response;
     const read = new TransformStream<Uint8Array, Uint8Array>(
       {
         transform: (chunk, controller) => {

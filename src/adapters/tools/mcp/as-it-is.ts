@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { isJsonObject } from "../../../domain/json.js";
+import { withoutNulls } from "./without-nulls.js";
 
 /** The result, its capabilities, one of them, and what there is of it. */
 const HANDSHAKE_LEVELS = 4;
@@ -37,13 +37,6 @@ export function soundProgress(message: JSONRPCMessage): void {
 /** A server that says null for what it has not, or does not know of itself, can be used all the same. */
 export function soundHandshake(message: JSONRPCMessage): void {
   if ("result" in message) message.result = withoutNulls(message.result, HANDSHAKE_LEVELS);
-}
-
-function withoutNulls(value: object, levels: number): Record<string, unknown> {
-  const told = Object.entries<unknown>({ ...value }).filter(([, field]) => field !== null);
-  const deeper = (field: unknown): unknown =>
-    isJsonObject(field) && levels > 1 ? withoutNulls(field, levels - 1) : field;
-  return Object.fromEntries(told.map(([name, field]) => [name, deeper(field)]));
 }
 
 /** The schema of an answer that is handed over as the server said it. */
